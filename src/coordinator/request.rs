@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use crate::rank::StreamChannel;
+use crate::rank::{StreamChannel, TokenCallback};
 use crate::text::Message;
 
 /// What a sequence starts from.
@@ -67,11 +67,6 @@ pub struct SequenceOptions {
     /// Text of control tokens inside messages that are not the assistant's stays plain text. Default true.
     pub plain_content: Option<bool>,
 }
-
-/// Called for every token, on the thread that dispatches. `false` cancels the sequence.
-pub type TokenCallback = Arc<dyn Fn(&TokenInfo) -> bool + Send + Sync>;
-
-pub use crate::rank::TokenInfo;
 
 /// One sequence of a request.
 #[derive(Clone)]

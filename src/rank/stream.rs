@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
 
-use super::TokenLogprobs;
+use super::{Logprobs, TokenLogprobs};
 use crate::decoding::FinishReason;
 use crate::error::{Error, Result};
 
@@ -21,7 +21,7 @@ pub struct StreamChunk {
     /// Whole characters only. May be empty while text is held back for a stop string or an unfinished character.
     pub text: String,
     /// One per token where log-probabilities were asked for.
-    pub logprobs: Vec<TokenLogprobs>,
+    pub logprobs: Logprobs,
     /// This is the last chunk.
     pub finished: bool,
     pub reason: FinishReason,
@@ -151,7 +151,7 @@ impl StreamChannel {
     }
 
     /// Claims the channel for a sequence. Errors: STATE where it has served one already.
-    pub(crate) fn attach(self: &Arc<Self>) -> Result<StreamProducer> {
+    pub fn attach(self: &Arc<Self>) -> Result<StreamProducer> {
         if self.attached.swap(true, Ordering::AcqRel) {
             return Err(Error::state("the stream channel has been used by another sequence; a channel serves one"));
         }
@@ -166,24 +166,26 @@ impl StreamChannel {
 
 /// The producing end. Dropped without [`finish`](StreamProducer::finish) it ends the stream as cancelled, so that no consumer
 /// waits for ever. The host's end may be gone: then chunks go nowhere.
-pub(crate) struct StreamProducer {
+pub struct StreamProducer {
     channel: Weak<StreamChannel>,
     done: bool,
 }
 
 impl StreamProducer {
-    pub(crate) fn is_cancelled(&self) -> bool {
+    pub fn is_cancelled(&self) -> bool {
         self.channel.upgrade().is_some_and(|c| c.is_cancelled())
     }
 
     /// Adds a token and newly shown text; a chunk goes out when the interval is full.
-    pub(crate) fn push(&self, token: u32, text: &str, logprobs: Option<&TokenLogprobs>) {
+    pub fn push(&self, token: u32, text: &str, logprobs: Option<TokenLogprobs<'_>>) {
         let Some(channel) = self.channel.upgrade() else { return };
         let mut state = channel.state.lock();
         let pending = &mut state.pending;
         pending.token_ids.push(token);
         pending.text.push_str(text);
-        pending.logprobs.extend(logprobs.cloned());
+        if let Some(logprobs) = logprobs {
+            pending.logprobs.push(logprobs);
+        }
         if pending.token_ids.len() >= channel.interval() as usize {
             state.flush();
             channel.arrived.notify_one();
@@ -191,7 +193,7 @@ impl StreamProducer {
     }
 
     /// Sends the last chunk.
-    pub(crate) fn finish(&mut self, rest: &str, reason: FinishReason) {
+    pub fn finish(&mut self, rest: &str, reason: FinishReason) {
         self.done = true;
         let Some(channel) = self.channel.upgrade() else { return };
         let mut state = channel.state.lock();
@@ -205,7 +207,7 @@ impl StreamProducer {
     }
 
     /// Gives the channel back unused.
-    pub(crate) fn release(mut self) {
+    pub fn release(mut self) {
         self.done = true;
         if let Some(channel) = self.channel.upgrade() {
             channel.detach();

@@ -1,0 +1,382 @@
+//! The runtime coordinator: configuration, requests, responses, and the control plane over the ranks.
+//!
+//! Owns: the validated plan, the ranks of this process, who runs when. Never: arithmetic, pages, or text beyond preparing prompts.
+//!
+//! A coordinator runs one dispatch at a time, on the caller's thread; an overlapping call gets BUSY and changes nothing. What only
+//! reads the model (counting tokens, limits, metrics) is free at any time.
+
+mod config;
+mod dispatch;
+mod plan;
+mod prepare;
+mod request;
+mod response;
+
+pub use config::{Config, Device, KvBudget, LaunchMode, LoadProgress, ParallelConfig, TemplateOverride};
+pub use request::{Input, Request, Sequence, SequenceOptions};
+pub use response::{Response, Timings};
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use parking_lot::Mutex;
+
+use crate::artifacts::{LoadOptions, ModelArtifacts, ModelInfo};
+use crate::backend::cpu::{CpuBackend, CpuOptions};
+use crate::backend::{Backend, ExecutorLimits, KvType};
+use crate::cache::{CachePlan, CacheRequest};
+use crate::error::{Error, Result};
+use crate::rank::{RankLimits, RankMetrics, RankRuntime, RankSizes, StreamProducer};
+use dispatch::{Chunks, Dispatch};
+use plan::Plan;
+
+const DEFAULT_MAX_BATCH: usize = 8;
+const DEFAULT_PAGE_TOKENS: usize = 32;
+const DEFAULT_PREFILL_CHUNK: usize = 512;
+const DEFAULT_MIXED_PREFILL_CHUNK: usize = 32;
+
+/// How a request is dispatched.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct DispatchOptions {
+    /// Fill [`Response::timings`].
+    pub profiling: bool,
+    /// A `cudaStream_t`; 0 is the rank's own. The CPU ignores it.
+    pub stream: usize,
+}
+
+/// What a coordinator can hold. Effective values.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Limits {
+    pub rank: RankLimits,
+    /// What the model was trained for, in tokens.
+    pub context_length: usize,
+    pub vocab_size: usize,
+    /// Prompt tokens per step while nobody decodes.
+    pub prefill_chunk: usize,
+    /// Prompt tokens per step beside residents that decode.
+    pub mixed_prefill_chunk: usize,
+    /// Bytes of weights in the device's layout.
+    pub weight_bytes: u64,
+}
+
+/// See the module's documentation.
+pub struct RuntimeCoordinator {
+    plan: Plan,
+    artifacts: Arc<ModelArtifacts>,
+    backend_description: String,
+    limits: Limits,
+    chunks: Chunks,
+    rank: Mutex<RankRuntime>,
+    /// As of the last step: readable while a dispatch runs.
+    metrics: Mutex<RankMetrics>,
+    response: Mutex<Option<Response>>,
+    succeeded: AtomicBool,
+    stopping: AtomicBool,
+    /// A panic left the rank in an unknown state.
+    broken: AtomicBool,
+}
+
+impl RuntimeCoordinator {
+    /// Validates `config`, loads the model (or takes the artifacts given), and makes the rank.
+    ///
+    /// Errors name the field, the file or the tensor; a failure leaves nothing behind.
+    pub fn new(config: Config) -> Result<Self> {
+        let plan = Plan::new(&config)?;
+        let sizes = Sizes::new(&config)?;
+        let backend = CpuBackend::new(CpuOptions { threads: config.cpu_threads, level: None })?;
+        let artifacts = load(&config)?;
+        let packed = artifacts.packed_for(&backend, config.load_progress.as_ref())?;
+        let decoder = artifacts.decoder();
+        let context_length = artifacts.info().context_length;
+        let max_sequence = match config.max_sequence_length {
+            0 => context_length,
+            length => length,
+        };
+        if max_sequence > context_length {
+            tracing::warn!(max_sequence, context_length, "maximum sequence length is above the length the model was trained for");
+        }
+        let groups = &decoder.program().kv_groups;
+        let cache = CachePlan::new(
+            groups,
+            &CacheRequest {
+                seats: sizes.max_batch,
+                max_sequence,
+                page_tokens: sizes.page_tokens,
+                chunk: sizes.prefill_chunk,
+                kv_type: sizes.kv_type,
+                budget_bytes: sizes.kv_budget(config.kv_budget)?,
+            },
+        )?;
+        if cache.max_sequence < max_sequence {
+            tracing::warn!(wanted = max_sequence, effective = cache.max_sequence, "the KV budget lowers the longest sequence");
+        }
+        // A step holds a chunk alone, or one row per decoding resident and a mixed chunk.
+        let max_rows = sizes.prefill_chunk.max(sizes.mixed_prefill_chunk + cache.seats);
+        let executor = backend.executor(
+            decoder.program().clone(),
+            packed.weights.clone(),
+            packed.vectors.clone(),
+            &ExecutorLimits {
+                max_rows,
+                max_outputs: cache.seats,
+                seats: cache.seats,
+                page_tokens: cache.page_tokens,
+                pages_per_seat: cache.pages_per_seat,
+                group_pages: cache.group_pages.clone(),
+                kv_type: sizes.kv_type,
+                sampled_vocab: artifacts.sampled_vocab(),
+            },
+        )?;
+        let rank = RankRuntime::new(executor, artifacts.tokenizer().clone(), groups, &cache, RankSizes { max_rows })?;
+        let limits = Limits {
+            rank: rank.limits(),
+            context_length,
+            vocab_size: artifacts.info().vocab_size,
+            prefill_chunk: sizes.prefill_chunk,
+            mixed_prefill_chunk: sizes.mixed_prefill_chunk,
+            weight_bytes: packed.bytes(),
+        };
+        let backend_description = backend.description();
+        tracing::info!(backend = %backend_description, ?limits, "coordinator ready");
+        Ok(RuntimeCoordinator {
+            plan,
+            artifacts,
+            backend_description,
+            limits,
+            chunks: Chunks { alone: sizes.prefill_chunk as u32, mixed: sizes.mixed_prefill_chunk as u32 },
+            metrics: Mutex::new(rank.metrics()),
+            rank: Mutex::new(rank),
+            response: Mutex::new(None),
+            succeeded: AtomicBool::new(false),
+            stopping: AtomicBool::new(false),
+            broken: AtomicBool::new(false),
+        })
+    }
+
+    /// Runs `request` to its end on the calling thread; then [`take_rank_response`](Self::take_rank_response) has the results.
+    ///
+    /// A request that is refused (bad settings, a prompt that cannot fit) runs nothing and leaves nothing to take. Where a
+    /// sequence fails in a step its error is returned, and the response still holds every sequence's result.
+    /// Errors: BUSY, STATE after shut-down, INVALID_ARGUMENT, TEMPLATE, TOKENIZER, CONTEXT_FULL, and what a step reports.
+    pub fn dispatch_request(&self, request: &Request, options: &DispatchOptions) -> Result<()> {
+        let started = Instant::now();
+        let mut rank = self.rank.try_lock().ok_or_else(busy)?;
+        self.check_usable()?;
+        self.succeeded.store(false, Ordering::Release);
+        *self.response.lock() = None;
+        let outcome = self.run(&mut rank, request, options, started);
+        self.succeeded.store(outcome.is_ok(), Ordering::Release);
+        outcome
+    }
+
+    fn run(&self, rank: &mut RankRuntime, request: &Request, options: &DispatchOptions, started: Instant) -> Result<()> {
+        let mut seeds = prepare::seeds(&self.artifacts, request, self.limits.rank.max_sequence)?;
+        for (seed, stream) in seeds.iter_mut().zip(attach(request)?) {
+            seed.stream = stream;
+        }
+        let prepared = started.elapsed();
+        let poison = Poison(&self.broken);
+        let sequences = seeds.into_iter().map(|seed| rank.sequence(seed)).collect();
+        let (results, timings) = Dispatch::new(rank, self.chunks, &self.stopping, sequences, started).run();
+        std::mem::forget(poison);
+        *self.metrics.lock() = rank.metrics();
+        let outcome = dispatch::first_error(&results);
+        let timings = options.profiling.then_some(Timings { prepare: prepared, ..timings });
+        *self.response.lock() = Some(Response { sequences: results, timings });
+        outcome
+    }
+
+    /// Moves the response of the latest dispatch out.
+    ///
+    /// Errors: INVALID_ARGUMENT where `rank` is not of this process, BUSY while a dispatch runs, STATE where there is nothing to
+    /// take: nothing was dispatched, the dispatch was refused, or the response has been taken.
+    pub fn take_rank_response(&self, rank: i32) -> Result<Response> {
+        if !self.plan.owns(rank) {
+            return Err(Error::invalid(format!("rank {rank}, expected a local rank ({:?})", self.plan.local_ranks)));
+        }
+        let _idle = self.rank.try_lock().ok_or_else(busy)?;
+        self.response.lock().take().ok_or_else(|| Error::state("no response to take: nothing was dispatched, or it has been taken"))
+    }
+
+    /// Tokens of each sequence's prompt: exactly those inference feeds.
+    pub fn count_prompt_tokens(&self, request: &Request) -> Result<Vec<i32>> {
+        Ok(prepare::prompts(&self.artifacts, request)?.iter().map(|prompt| prompt.len() as i32).collect())
+    }
+
+    /// Captures decode steps for replay. On the CPU there is nothing to capture: `true`.
+    pub fn capture_decoding_cuda_graph(&self, _stream: usize) -> Result<bool> {
+        let _idle = self.rank.try_lock().ok_or_else(busy)?;
+        self.check_usable()?;
+        tracing::info!("nothing to capture on the CPU");
+        Ok(true)
+    }
+
+    /// Ranks this plan spans.
+    pub fn world_size(&self) -> i32 {
+        self.plan.world_size
+    }
+
+    pub fn owns_global_rank(&self, rank: i32) -> bool {
+        self.plan.owns(rank)
+    }
+
+    /// Whether the latest dispatch attempt, refused ones included, succeeded on every local rank. False before the first.
+    pub fn local_ranks_succeeded(&self) -> bool {
+        self.succeeded.load(Ordering::Acquire)
+    }
+
+    pub fn supports_boundary_scheduling(&self) -> bool {
+        false
+    }
+
+    pub fn supports_stepped_execution(&self) -> bool {
+        false
+    }
+
+    pub fn artifacts(&self) -> &Arc<ModelArtifacts> {
+        &self.artifacts
+    }
+
+    pub fn model_info(&self) -> &ModelInfo {
+        self.artifacts.info()
+    }
+
+    /// The device and how it is used, for people.
+    pub fn backend_description(&self) -> &str {
+        &self.backend_description
+    }
+
+    pub fn limits(&self) -> Limits {
+        self.limits
+    }
+
+    /// Counters as of the last finished dispatch, or of now where none runs.
+    pub fn metrics(&self) -> RankMetrics {
+        match self.rank.try_lock() {
+            Some(rank) => rank.metrics(),
+            None => *self.metrics.lock(),
+        }
+    }
+
+    /// Cancels a running dispatch, waits for it to end, and refuses all later ones with STATE. Not from within a callback.
+    pub fn shut_down(&self) {
+        self.stopping.store(true, Ordering::Release);
+        drop(self.rank.lock());
+    }
+
+    fn check_usable(&self) -> Result<()> {
+        if self.stopping.load(Ordering::Acquire) {
+            return Err(Error::state("the coordinator has been shut down"));
+        }
+        if self.broken.load(Ordering::Acquire) {
+            return Err(Error::internal("the coordinator is unusable after an internal error; create a new one"));
+        }
+        Ok(())
+    }
+}
+
+fn busy() -> Error {
+    Error::busy("the coordinator is running a request")
+}
+
+/// Sets its flag when dropped by a panic; forgotten otherwise.
+struct Poison<'a>(&'a AtomicBool);
+
+impl Drop for Poison<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Release);
+    }
+}
+
+/// Claims every sequence's channel, or none.
+fn attach(request: &Request) -> Result<Vec<Option<StreamProducer>>> {
+    let mut claimed = Vec::with_capacity(request.sequences.len());
+    for (index, sequence) in request.sequences.iter().enumerate() {
+        match sequence.stream.as_ref().map(|channel| channel.attach()).transpose() {
+            Ok(producer) => claimed.push(producer),
+            Err(error) => {
+                claimed.into_iter().flatten().for_each(StreamProducer::release);
+                return Err(error.context(format!("sequence {index}")));
+            }
+        }
+    }
+    Ok(claimed)
+}
+
+fn load(config: &Config) -> Result<Arc<ModelArtifacts>> {
+    if let Some(artifacts) = &config.artifacts {
+        let same = config.engine_dir.as_os_str().is_empty() || artifacts.is_from(&config.engine_dir);
+        if !same {
+            return Err(Error::invalid(format!(
+                "engineDir: {}, expected the path of the artifacts given ({})",
+                config.engine_dir.display(),
+                artifacts.path().display()
+            )));
+        }
+        return Ok(artifacts.clone());
+    }
+    if config.engine_dir.as_os_str().is_empty() {
+        return Err(Error::invalid("engineDir: empty, expected the path of a model"));
+    }
+    ModelArtifacts::load(&LoadOptions {
+        path: config.engine_dir.clone(),
+        checkpoint_dir: config.checkpoint_dir.clone(),
+        weights_access: config.weights_access,
+        chat_template: config.chat_template.clone(),
+        vocabulary_only: false,
+    })
+}
+
+/// The configuration's sizes with defaults filled in.
+struct Sizes {
+    max_batch: usize,
+    page_tokens: usize,
+    prefill_chunk: usize,
+    mixed_prefill_chunk: usize,
+    kv_type: KvType,
+}
+
+impl Sizes {
+    fn new(config: &Config) -> Result<Self> {
+        let or = |value: usize, default: usize| if value == 0 { default } else { value };
+        let page_tokens = or(config.page_tokens, DEFAULT_PAGE_TOKENS);
+        if !matches!(page_tokens, 16 | 32 | 64) {
+            return Err(Error::invalid(format!("pageTokens: {page_tokens}, expected 16, 32 or 64")));
+        }
+        within("maxSequenceLength", config.max_sequence_length, 2, MAX_LENGTH)?;
+        within("maxBatch", config.max_batch, 1, MAX_BATCH)?;
+        within("prefillChunk", config.prefill_chunk, 1, MAX_CHUNK)?;
+        within("mixedPrefillChunk", config.mixed_prefill_chunk, 1, MAX_CHUNK)?;
+        Ok(Sizes {
+            max_batch: or(config.max_batch, DEFAULT_MAX_BATCH),
+            page_tokens,
+            prefill_chunk: or(config.prefill_chunk, DEFAULT_PREFILL_CHUNK),
+            mixed_prefill_chunk: or(config.mixed_prefill_chunk, DEFAULT_MIXED_PREFILL_CHUNK),
+            kv_type: config.kv_type.unwrap_or(KvType::F16),
+        })
+    }
+
+    fn kv_budget(&self, budget: KvBudget) -> Result<u64> {
+        let available = crate::backend::cpu::available_memory();
+        match budget {
+            KvBudget::Bytes(bytes) => Ok(bytes),
+            KvBudget::Auto => Ok(available / 2),
+            KvBudget::Fraction(fraction) if fraction > 0.0 && fraction <= 1.0 => Ok((available as f64 * fraction) as u64),
+            KvBudget::Fraction(fraction) => Err(Error::invalid(format!("KV budget fraction: {fraction}, expected a number above 0 and at most 1"))),
+        }
+    }
+}
+
+const MAX_LENGTH: usize = 1 << 30;
+const MAX_BATCH: usize = 4096;
+const MAX_CHUNK: usize = 1 << 16;
+
+/// 0 stands for the default.
+fn within(name: &str, value: usize, least: usize, most: usize) -> Result<()> {
+    if value == 0 || (least..=most).contains(&value) {
+        Ok(())
+    } else {
+        Err(Error::invalid(format!("{name}: {value}, expected 0 (the default) or {least}..={most}")))
+    }
+}

@@ -1,0 +1,253 @@
+//! A live sequence: what it starts from, what it has become, and what is left of it at the end.
+
+use std::sync::Arc;
+
+use super::output::Output;
+use super::{Logprobs, StreamProducer, TokenCallback, TokenInfo, TokenLogprobs, Warning};
+use crate::backend::{RopeTable, SampleFault, SampleRow, Sampled, RopeId};
+use crate::decoding::{FinishReason, Settings, TokenHistory};
+use crate::error::Error;
+use crate::text::Tokenizer;
+
+/// Names a resident. `epoch` grows with every use of the slot, so a name never comes to mean another sequence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ResidentRef {
+    pub slot: u32,
+    pub epoch: u32,
+}
+
+/// What a sequence starts from: everything is checked and settled.
+pub struct Seed {
+    /// Index of the sequence in its request.
+    pub index: u32,
+    /// Not empty; ids lie within the embedding table.
+    pub prompt: Vec<u32>,
+    pub settings: Settings,
+    /// Each token at most once.
+    pub bias: Vec<(u32, f32)>,
+    /// Ids that end the sequence.
+    pub end_tokens: Arc<[u32]>,
+    pub stops: Vec<String>,
+    pub stream: Option<StreamProducer>,
+    pub on_token: Option<TokenCallback>,
+    /// Rotary tables of its own, where they depend on the sequence's length.
+    pub ropes: Vec<(RopeId, RopeTable)>,
+    pub warnings: Vec<Warning>,
+}
+
+/// What became of a sequence.
+#[derive(Clone, Debug)]
+pub struct SequenceResult {
+    /// Index of the sequence in its request.
+    pub index: u32,
+    /// Generated ids; the end-of-sequence token and tokens of a stop string are kept.
+    pub output_ids: Vec<i32>,
+    /// Generated text, ending before the stop string. Equals the joined chunks of the stream.
+    pub text: String,
+    pub finish_reason: FinishReason,
+    /// One entry per output id where log-probabilities were asked for, else empty.
+    pub logprobs: Logprobs,
+    pub input_tokens: u32,
+    /// Prompt tokens whose keys and values came from the cache.
+    pub reused_tokens: u32,
+    /// The settings that were in force, and where each came from.
+    pub settings: Settings,
+    pub warnings: Vec<Warning>,
+    /// Why, where the reason is `Error`.
+    pub error: Option<Error>,
+}
+
+/// A sequence with or without a seat. A parked one keeps all but its pages.
+pub struct Sequence {
+    index: u32,
+    /// Prompt, then output.
+    tokens: Vec<u32>,
+    prompt_len: u32,
+    /// Positions whose keys and values are in the pages.
+    kv_len: u32,
+    settings: Settings,
+    bias: Vec<(u32, f32)>,
+    /// Kept only where a penalty is on.
+    history: Option<TokenHistory>,
+    end_tokens: Arc<[u32]>,
+    output: Output,
+    logprobs: Logprobs,
+    stream: Option<StreamProducer>,
+    on_token: Option<TokenCallback>,
+    ropes: Vec<(RopeId, RopeTable)>,
+    warnings: Vec<Warning>,
+    cancelled: bool,
+    finished: Option<(FinishReason, Option<Error>)>,
+}
+
+/// Room for text is made up front for outputs of up to this many tokens; longer ones grow.
+const RESERVED_OUTPUT: usize = 16 * 1024;
+
+impl Sequence {
+    pub(super) fn new(seed: Seed, tokenizer: &Tokenizer) -> Self {
+        let Seed { index, prompt, settings, bias, end_tokens, stops, stream, on_token, ropes, warnings } = seed;
+        let expected = (settings.max_new_tokens as usize).min(RESERVED_OUTPUT);
+        let history = settings.sampling.has_penalties().then(|| TokenHistory::from_prompt(&prompt));
+        let output = Output::new(tokenizer, &stops, settings.skip_special_tokens, 8 * expected);
+        let logprobs = settings.num_logprobs.map_or_else(Logprobs::default, |k| Logprobs::with_capacity(expected, k as usize));
+        let prompt_len = prompt.len() as u32;
+        let mut tokens = prompt;
+        tokens.reserve(expected);
+        Sequence {
+            index,
+            tokens,
+            prompt_len,
+            kv_len: 0,
+            settings,
+            bias,
+            history,
+            end_tokens,
+            output,
+            logprobs,
+            stream,
+            on_token,
+            ropes,
+            warnings,
+            cancelled: false,
+            finished: None,
+        }
+    }
+
+    pub fn index(&self) -> u32 {
+        self.index
+    }
+
+    /// Tokens whose keys and values are not in the pages yet; at least 1 until the sequence ends.
+    pub(super) fn pending(&self) -> &[u32] {
+        &self.tokens[self.kv_len as usize..]
+    }
+
+    pub(super) fn kv_len(&self) -> u32 {
+        self.kv_len
+    }
+
+    pub(super) fn len(&self) -> u32 {
+        self.tokens.len() as u32
+    }
+
+    pub(super) fn ropes(&self) -> &[(RopeId, RopeTable)] {
+        &self.ropes
+    }
+
+    /// Whether it has yet to reach the end of its prompt (or, after parking, of what it had said).
+    pub(super) fn is_prefilling(&self) -> bool {
+        self.len() == self.prompt_len || self.pending().len() > 1
+    }
+
+    pub fn is_cancelled(&self) -> bool {
+        self.cancelled || self.stream.as_ref().is_some_and(StreamProducer::is_cancelled)
+    }
+
+    pub(super) fn is_finished(&self) -> bool {
+        self.finished.is_some()
+    }
+
+    /// Forgets its pages: they are about to be given back.
+    pub(super) fn forget_pages(&mut self) {
+        self.kv_len = 0;
+    }
+
+    pub(super) fn advance(&mut self, rows: u32) {
+        self.kv_len += rows;
+    }
+
+    pub(super) fn sample_row(&self, output: u32) -> SampleRow<'_> {
+        SampleRow {
+            output,
+            params: self.settings.sampling,
+            seed: self.settings.seed,
+            draw: self.tokens.len() as u64,
+            bias: &self.bias,
+            counts: self.history.as_ref().map_or(&[], TokenHistory::counts),
+            mask: None,
+            logprobs: self.settings.num_logprobs,
+        }
+    }
+
+    /// Takes the token drawn for it and ends where that ends it. `true`: a token was added.
+    pub(super) fn take(&mut self, sampled: &Sampled, tokenizer: &Tokenizer) -> bool {
+        if let Some(fault) = sampled.fault {
+            let position = self.tokens.len();
+            let what = match fault {
+                SampleFault::NonFinite => "non-finite logits",
+                SampleFault::NothingAllowed => "logit bias and masks leave no token to choose",
+            };
+            self.finish(tokenizer, FinishReason::Error, Some(Error::internal(format!("{what} at position {position}"))));
+            return false;
+        }
+        let token = sampled.token;
+        self.tokens.push(token);
+        if let Some(history) = &mut self.history {
+            history.push_output(token);
+        }
+        let logprobs = self.settings.num_logprobs.map(|_| TokenLogprobs { token, logprob: sampled.logprob, top: &sampled.top });
+        if let Some(entry) = logprobs {
+            self.logprobs.push(entry);
+        }
+        let stopped = self.output.push(tokenizer, token);
+        let generated = self.tokens.len() as u32 - self.prompt_len;
+        let ending = if stopped {
+            Some(FinishReason::StopWords)
+        } else if self.end_tokens.contains(&token) {
+            Some(FinishReason::EndOfSequence)
+        } else if generated >= self.settings.max_new_tokens {
+            Some(FinishReason::MaxLength)
+        } else {
+            None
+        };
+        if let Some(stream) = &self.stream {
+            stream.push(token, self.output.show(), logprobs);
+        }
+        if let Some(reason) = ending {
+            self.finish(tokenizer, reason, None);
+        }
+        if let Some(callback) = &self.on_token {
+            let info =
+                TokenInfo { token_id: token, sequence: self.index, step: generated - 1, is_finished: self.finished.is_some() };
+            self.cancelled |= !callback(&info);
+        }
+        true
+    }
+
+    /// Ends the sequence; the first reason stays. Text that was held back comes out. A stop string among it outranks the ends
+    /// that a model or a limit sets, never a cancel or an error.
+    pub(super) fn finish(&mut self, tokenizer: &Tokenizer, reason: FinishReason, error: Option<Error>) {
+        if self.finished.is_some() {
+            return;
+        }
+        let natural = matches!(reason, FinishReason::EndOfSequence | FinishReason::MaxLength);
+        let reason = match reason {
+            // The text has been cut already.
+            FinishReason::StopWords => reason,
+            _ if self.output.finish(tokenizer, natural) => FinishReason::StopWords,
+            _ => reason,
+        };
+        if let Some(stream) = &mut self.stream {
+            stream.finish(self.output.show(), reason);
+        }
+        self.finished = Some((reason, error));
+    }
+
+    /// What is left of it. A sequence that has not ended counts as cancelled.
+    pub(super) fn into_result(mut self, tokenizer: &Tokenizer) -> SequenceResult {
+        self.finish(tokenizer, FinishReason::Cancelled, None);
+        let (finish_reason, error) = self.finished.take().unwrap_or_default();
+        SequenceResult {
+            index: self.index,
+            output_ids: self.tokens[self.prompt_len as usize..].iter().map(|&t| t as i32).collect(),
+            text: self.output.take_text(),
+            finish_reason,
+            logprobs: self.logprobs,
+            input_tokens: self.prompt_len,
+            reused_tokens: 0,
+            settings: self.settings,
+            warnings: self.warnings,
+            error,
+        }
+    }
+}
