@@ -18,6 +18,9 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 DATA = ROOT / "tests" / "data"
 GREEDY_TOKENS = 24
 
+torch.use_deterministic_algorithms(True)
+torch.set_num_threads(1)  # sums in one order, so that the files come out the same again
+
 
 def made_with():
     return {"transformers": transformers.__version__, "torch": torch.__version__, "attention": "eager", "dtype": "float32"}
@@ -25,8 +28,6 @@ def made_with():
 
 def load_reference_model(directory):
     """The checkpoint as transformers runs it in float32 with plain attention, whatever type it is stored in."""
-    torch.use_deterministic_algorithms(True)
-    torch.set_num_threads(1)
     model = AutoModelForCausalLM.from_pretrained(directory, dtype=torch.float32, attn_implementation="eager")
     return model.eval()
 

@@ -16,6 +16,8 @@ CORPUS = [
     "In the evening the wind turns and the children run home along the wall, and the lamps are lit one after the other.",
 ]
 
+PLAIN_LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789.,!?ĠĊ"
+
 CHATML_TOKENS = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
 GEMMA_TOKENS = ["<pad>", "<eos>", "<bos>", "<unk>", "<start_of_turn>", "<end_of_turn>"]
 LLAMA_TOKENS = ["<unk>", "<s>", "</s>"]
@@ -43,8 +45,11 @@ def control(tokens):
     return [AddedToken(t, special=True, normalized=False) for t in tokens]
 
 
-def byte_level(specials, size, style):
-    """Byte-level BPE with the special tokens first. `style`: "smollm" (digits apart, then the GPT-2 pattern) or "qwen"."""
+def byte_level(specials, size, style, alphabet="bytes"):
+    """Byte-level BPE with the special tokens first. `style`: "smollm" (digits apart, then the GPT-2 pattern) or "qwen".
+
+    `alphabet`: all 256 "bytes", or "corpus" for only the letters, digits and signs of plain English, where size matters most.
+    """
     tokenizer = Tokenizer(models.BPE())
     byte_step = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=style == "smollm")
     if style == "smollm":
@@ -54,8 +59,9 @@ def byte_level(specials, size, style):
         steps = [pre_tokenizers.Split(Regex(QWEN_PATTERN), behavior="isolated"), byte_step]
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(steps)
     tokenizer.decoder = decoders.ByteLevel()
+    letters = pre_tokenizers.ByteLevel.alphabet() if alphabet == "bytes" else list(PLAIN_LETTERS)
     trainer = trainers.BpeTrainer(
-        vocab_size=size, special_tokens=control(specials), initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), show_progress=False
+        vocab_size=size, special_tokens=control(specials), initial_alphabet=letters, show_progress=False
     )
     tokenizer.train_from_iterator(CORPUS, trainer)
     assert tokenizer.get_vocab_size() == size, tokenizer.get_vocab_size()
@@ -75,8 +81,11 @@ def sentencepiece(specials, size, style):
     merges_wanted = size - len(specials) - 256 - len(characters)
     trainer = trainers.BpeTrainer(vocab_size=len(characters) + merges_wanted, initial_alphabet=characters, show_progress=False)
     learner.train_from_iterator(CORPUS, trainer)
-    merges = [tuple(m) if isinstance(m, list) else tuple(m.split(" ")) for m in json.loads(learner.to_str())["model"]["merges"]]
-    pieces = list(specials) + byte_pieces + [a + b for a, b in merges] + characters
+    merged = ["".join(m) for m in json.loads(learner.to_str())["model"]["merges"]]
+    pieces = list(specials) + byte_pieces + merged + characters
+    # SentencePiece joins any two neighbours whose union is a piece, best piece first: each way to split a piece is a merge.
+    known = set(merged + characters)
+    merges = [(p[:i], p[i:]) for p in merged for i in range(1, len(p)) if p[:i] in known and p[i:] in known]
     assert len(pieces) == len(set(pieces)) == size, (len(pieces), len(set(pieces)), size)
 
     tokenizer = Tokenizer(
