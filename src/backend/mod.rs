@@ -11,7 +11,10 @@ mod sampling;
 mod step;
 mod weight;
 
-pub use program::{Activation, AttentionLayer, HeadNorm, KvGroup, Op, Program, Retention, RopeId, RopeTable, RowClass, Slot, SlotId, VectorId, WeightId};
+pub use program::{
+    Activation, AttentionLayer, HeadNorm, KvGroup, Op, Program, Retention, RopeId, RopeTable, RowClass, Slot, SlotId, VectorId,
+    WeightId,
+};
 pub use sampling::{SampleFault, SampleRow, Sampled, SamplingParams, TokenCount};
 pub use step::{NO_PAGE, PageTable, Span, StepBatch};
 pub use weight::{Packed, RowOrder, Weight, WeightPart, WeightUse};
@@ -86,7 +89,13 @@ pub trait Backend: Send + Sync {
     /// Compiles `program` and allocates its KV pools, step buffers and scratch. `weights` and `vectors` are indexed by the
     /// program's [`WeightId`]s and [`VectorId`]s and must come from a backend with the same layout key.
     /// Errors: OUT_OF_MEMORY naming needed and available bytes, with nothing left allocated.
-    fn executor(&self, program: Arc<Program>, weights: Arc<[Packed]>, vectors: Arc<[Packed]>, limits: &ExecutorLimits) -> Result<Box<dyn Executor>>;
+    fn executor(
+        &self,
+        program: Arc<Program>,
+        weights: Arc<[Packed]>,
+        vectors: Arc<[Packed]>,
+        limits: &ExecutorLimits,
+    ) -> Result<Box<dyn Executor>>;
 }
 
 /// A compiled program with its KV pools: the device half of one rank.

@@ -42,7 +42,8 @@ impl CachePlan {
         let fits = |tokens: usize| sizes.full_bytes(tokens).saturating_add(sizes.sliding_bytes(tokens)) <= want.budget_bytes;
         let max_sequence = largest(2, want.max_sequence, fits);
         let (full, sliding) = (sizes.full_bytes(max_sequence), sizes.sliding_bytes(max_sequence));
-        let seats = largest(1, want.seats, |seats| full.saturating_add(sliding.saturating_mul(seats as u64)) <= want.budget_bytes);
+        let seats =
+            largest(1, want.seats, |seats| full.saturating_add(sliding.saturating_mul(seats as u64)) <= want.budget_bytes);
 
         let pages_per_seat = max_sequence.div_ceil(want.page_tokens);
         let full_page: u64 = sizes.page_bytes(|g| g.retention == Retention::Full);

@@ -103,7 +103,7 @@ impl RuntimeCoordinator {
                 seats: sizes.max_batch,
                 max_sequence,
                 page_tokens: sizes.page_tokens,
-                chunk: sizes.prefill_chunk,
+                chunk: sizes.prefill_chunk.max(sizes.mixed_prefill_chunk),
                 kv_type: sizes.kv_type,
                 budget_bytes: sizes.kv_budget(config.kv_budget)?,
             },

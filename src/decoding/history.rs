@@ -47,8 +47,11 @@ mod tests {
         history.push_output(7);
         history.push_output(9);
         history.push_output(9);
-        let expected =
-            [(5, true, 0), (7, true, 1), (9, false, 2)].map(|(token, in_prompt, in_output)| TokenCount { token, in_prompt, in_output });
+        let expected = [(5, true, 0), (7, true, 1), (9, false, 2)].map(|(token, in_prompt, in_output)| TokenCount {
+            token,
+            in_prompt,
+            in_output,
+        });
         assert_eq!(history.counts(), expected);
     }
 }

@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::{RankRuntime, RankSizes};
 use crate::backend::{
-    Executor, KvGroup, KvType, MemoryUse, NO_PAGE, Retention, RopeId, RopeTable, SampleFault, SampleRow, Sampled, StepBatch, philox,
+    Executor, KvGroup, KvType, MemoryUse, NO_PAGE, Retention, RopeId, RopeTable, SampleFault, SampleRow, Sampled, StepBatch,
+    philox,
 };
 use crate::cache::{CachePlan, CacheRequest};
 use crate::error::{Error, Result};

@@ -66,8 +66,10 @@ mod tests {
     #[test]
     fn entries_come_back_as_they_went_in() {
         let mut logprobs = Logprobs::default();
-        let entries =
-            [TokenLogprobs { token: 3, logprob: -0.5, top: &[(3, -0.5), (1, -2.0)] }, TokenLogprobs { token: 9, logprob: -7.0, top: &[] }];
+        let entries = [
+            TokenLogprobs { token: 3, logprob: -0.5, top: &[(3, -0.5), (1, -2.0)] },
+            TokenLogprobs { token: 9, logprob: -7.0, top: &[] },
+        ];
         entries.iter().for_each(|&e| logprobs.push(e));
         assert_eq!(logprobs.iter().collect::<Vec<_>>(), entries);
         assert_eq!(logprobs.get(2), None);

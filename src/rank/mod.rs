@@ -45,7 +45,10 @@ impl std::fmt::Display for Warning {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Warning::MaxLengthClamped { requested, effective } => {
-                write!(f, "maximum length lowered from {requested} to {effective} tokens: prompt and output must fit the KV capacity")
+                write!(
+                    f,
+                    "maximum length lowered from {requested} to {effective} tokens: prompt and output must fit the KV capacity"
+                )
             }
         }
     }

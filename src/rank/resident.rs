@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::output::Output;
 use super::{Logprobs, StreamProducer, TokenCallback, TokenInfo, TokenLogprobs, Warning};
-use crate::backend::{RopeTable, SampleFault, SampleRow, Sampled, RopeId};
+use crate::backend::{RopeId, RopeTable, SampleFault, SampleRow, Sampled};
 use crate::decoding::{FinishReason, Settings, TokenHistory};
 use crate::error::Error;
 use crate::text::Tokenizer;

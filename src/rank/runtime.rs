@@ -75,7 +75,13 @@ pub struct RankRuntime {
 
 impl RankRuntime {
     /// `executor` was built with the sizes of `plan` and at least `sizes.max_rows` rows.
-    pub fn new(executor: Box<dyn Executor>, tokenizer: Arc<Tokenizer>, groups: &[KvGroup], plan: &CachePlan, sizes: RankSizes) -> Result<Self> {
+    pub fn new(
+        executor: Box<dyn Executor>,
+        tokenizer: Arc<Tokenizer>,
+        groups: &[KvGroup],
+        plan: &CachePlan,
+        sizes: RankSizes,
+    ) -> Result<Self> {
         if groups.len() > MAX_GROUPS {
             return Err(Error::unsupported(format!("{} KV groups, expected at most {MAX_GROUPS}", groups.len())));
         }
@@ -210,12 +216,16 @@ impl RankRuntime {
             .filter(|seat| seat.epoch == resident.epoch)
             .and_then(|seat| seat.sequence.as_deref())
             .ok_or_else(|| {
-                Error::invalid(format!("resident {{slot {}, epoch {}}}: no such resident, expected a live one", resident.slot, resident.epoch))
+                Error::invalid(format!(
+                    "resident {{slot {}, epoch {}}}: no such resident, expected a live one",
+                    resident.slot, resident.epoch
+                ))
             })
     }
 
     fn vacate(&mut self, slot: u32) -> Result<Box<Sequence>> {
-        let sequence = self.seats[slot as usize].sequence.take().ok_or_else(|| Error::internal(format!("seat {slot} is empty")))?;
+        let sequence =
+            self.seats[slot as usize].sequence.take().ok_or_else(|| Error::internal(format!("seat {slot} is empty")))?;
         self.cache.release(slot);
         for (rope, _) in sequence.ropes() {
             self.executor.set_rope(*rope, slot, None)?;
@@ -233,7 +243,10 @@ impl RankRuntime {
         }
         for &resident in &plan.decode {
             if self.get(resident)?.is_prefilling() {
-                return Err(Error::state(format!("decode of resident {}: its prompt has not been prefilled to the end", resident.slot)));
+                return Err(Error::state(format!(
+                    "decode of resident {}: its prompt has not been prefilled to the end",
+                    resident.slot
+                )));
             }
         }
         for (at, resident) in plan.residents().enumerate() {
@@ -280,7 +293,8 @@ impl RankRuntime {
         }
         self.cache.reserve(&self.extents).map_err(|short| {
             let numbers = CapacityNumbers { prompt: 0, requested: short.wanted as u64, limit: short.free as u64 };
-            Error::no_capacity(format!("{} KV pages needed for this step, {} are free", short.wanted, short.free)).with_capacity(numbers)
+            Error::no_capacity(format!("{} KV pages needed for this step, {} are free", short.wanted, short.free))
+                .with_capacity(numbers)
         })
     }
 

@@ -63,7 +63,7 @@ impl StoredType {
     /// Bytes of `elements` elements; `None` where they do not fill whole blocks or the product overflows.
     pub const fn bytes_for(self, elements: usize) -> Option<usize> {
         let (n, b) = self.block();
-        if elements % n != 0 { None } else { (elements / n).checked_mul(b) }
+        if elements.is_multiple_of(n) { (elements / n).checked_mul(b) } else { None }
     }
 
     /// The type's name as GGUF tools print it.

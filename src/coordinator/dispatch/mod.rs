@@ -26,6 +26,9 @@ pub(super) struct Dispatch<'a> {
     waiting: VecDeque<Box<Sequence>>,
     /// Residents, longest resident first.
     seated: Vec<ResidentRef>,
+    /// Someone was parked for want of pages: nobody is admitted until a resident ends. Admitting earlier would take the very
+    /// pages the others were short of.
+    full: bool,
     results: Vec<SequenceResult>,
     plan: StepPlan,
     step: StepResult,
@@ -34,14 +37,21 @@ pub(super) struct Dispatch<'a> {
 }
 
 impl<'a> Dispatch<'a> {
-    pub(super) fn new(rank: &'a mut RankRuntime, chunks: Chunks, stop: &'a AtomicBool, sequences: Vec<Box<Sequence>>, started: Instant) -> Self {
+    pub(super) fn new(
+        rank: &'a mut RankRuntime,
+        chunks: Chunks,
+        stop: &'a AtomicBool,
+        sequences: VecDeque<Box<Sequence>>,
+        started: Instant,
+    ) -> Self {
         Dispatch {
             rank,
             chunks,
             stop,
             results: Vec::with_capacity(sequences.len()),
-            waiting: sequences.into(),
+            waiting: sequences,
             seated: Vec::new(),
+            full: false,
             plan: StepPlan::default(),
             step: StepResult::default(),
             timings: Timings::default(),
@@ -92,7 +102,10 @@ impl<'a> Dispatch<'a> {
     }
 
     fn admit(&mut self) {
-        while let Some(sequence) = self.waiting.pop_front() {
+        self.full &= !self.seated.is_empty();
+        while !self.full
+            && let Some(sequence) = self.waiting.pop_front()
+        {
             let index = sequence.index();
             match self.rank.admit(sequence) {
                 Admission::Admitted(resident) => self.seated.push(resident),
@@ -130,6 +143,7 @@ impl<'a> Dispatch<'a> {
         for (resident, result) in self.step.finished.drain(..) {
             self.seated.retain(|seated| *seated != resident);
             self.results.push(result);
+            self.full = false;
         }
     }
 
@@ -139,6 +153,7 @@ impl<'a> Dispatch<'a> {
             && let Ok(sequence) = self.rank.park(youngest)
         {
             self.waiting.push_front(sequence);
+            self.full = true;
         }
     }
 

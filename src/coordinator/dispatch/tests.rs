@@ -101,8 +101,22 @@ fn assert_same(found: &SequenceResult, expected: &SequenceResult) {
 
 fn any_case() -> impl Strategy<Value = Case> {
     let prompt = prop::collection::vec(0u32..20, 1..60);
-    (prompt, 1u32..30, prop::option::of(0u64..4), prop::option::weighted(0.2, 0u32..10), prop::option::of(0u32..20), prop::option::of("[a-t]{1,2}"))
-        .prop_map(|(prompt, max_new, seed, cancel_at, end_token, stop)| Case { prompt, max_new, seed, cancel_at, end_token, stop })
+    (
+        prompt,
+        1u32..30,
+        prop::option::of(0u64..4),
+        prop::option::weighted(0.2, 0u32..10),
+        prop::option::of(0u32..20),
+        prop::option::of("[a-t]{1,2}"),
+    )
+        .prop_map(|(prompt, max_new, seed, cancel_at, end_token, stop)| Case {
+            prompt,
+            max_new,
+            seed,
+            cancel_at,
+            end_token,
+            stop,
+        })
 }
 
 proptest! {
@@ -117,7 +131,7 @@ proptest! {
         mixed in 1u32..9,
     ) {
         let sizes = FakeSizes { seats, max_sequence: 96, pages, chunk };
-        let together = run(&cases, sizes, mixed, |_| ());
+        let together = run(&cases, sizes, mixed.min(chunk as u32), |_| ());
         prop_assert_eq!(together.results.len(), cases.len());
         prop_assert_eq!(together.pages.0, together.pages.1);
         for ((case, found), streamed) in cases.iter().zip(&together.results).zip(&together.streamed) {
@@ -170,7 +184,9 @@ fn a_failed_step_ends_those_in_it_and_nothing_is_lost() {
         assert_same(result, &alone(&cases[result.index as usize]));
     }
     // What they had said before the fault stays.
-    assert!(failed.iter().all(|r| r.output_ids.len() == 3 && alone(&cases[r.index as usize]).output_ids.starts_with(&r.output_ids)));
+    assert!(
+        failed.iter().all(|r| r.output_ids.len() == 3 && alone(&cases[r.index as usize]).output_ids.starts_with(&r.output_ids))
+    );
     assert_eq!(found.pages.0, found.pages.1);
 }
 
@@ -197,7 +213,8 @@ fn a_cancel_before_the_first_step_gives_one_terminal_chunk() {
     let channel = StreamChannel::new();
     let sequence = rank.sequence(Seed { stream: Some(channel.attach().unwrap()), ..seed(0, &case(&[1, 2], 5)) });
     channel.cancel();
-    let (results, _) = Dispatch::new(&mut rank, Chunks { alone: 8, mixed: 8 }, &AtomicBool::new(false), vec![sequence], Instant::now()).run();
+    let (results, _) =
+        Dispatch::new(&mut rank, Chunks { alone: 8, mixed: 8 }, &AtomicBool::new(false), VecDeque::from([sequence]), Instant::now()).run();
     assert_eq!((results[0].finish_reason, results[0].output_ids.len()), (FinishReason::Cancelled, 0));
     let last = channel.try_pop().unwrap();
     assert!(last.finished && last.reason == FinishReason::Cancelled && channel.try_pop().is_none());
