@@ -80,24 +80,25 @@ class Model:
         text = lib.llama_model_chat_template(self.handle, None)
         return text.decode() if text else None
 
-    def context(self, n_ctx, threads=2, flash=False, kv=F16, ubatch=512, batch=None, sequences=1):
-        return Context(self, n_ctx, threads, flash, kv, ubatch, batch or max(ubatch, n_ctx), sequences)
+    def context(self, n_ctx, threads=2, flash=False, kv=F16, ubatch=512, batch=None, sequences=1, unified=False):
+        """`n_ctx` tokens of KV cache in all. `unified`: one buffer for all sequences instead of a part for each."""
+        return Context(self, n_ctx, threads, flash, kv, ubatch, batch or max(ubatch, n_ctx), sequences, unified)
 
 
 class Context:
     """A KV cache and its work buffers."""
 
-    def __init__(self, model, n_ctx, threads, flash, kv, ubatch, batch, sequences):
+    def __init__(self, model, n_ctx, threads, flash, kv, ubatch, batch, sequences, unified):
         params = lib.llama_context_default_params()
         params.n_ctx = n_ctx
         params.n_batch = batch
         params.n_ubatch = min(ubatch, batch)
         params.n_seq_max = sequences
         params.n_threads = params.n_threads_batch = threads
-        params.flash_attn_type = 1 if flash else 0
+        params.flash_attn_type = 1 if flash else 0  # LLAMA_FLASH_ATTN_TYPE_ENABLED, _DISABLED
         params.type_k = params.type_v = kv
         params.no_perf = True
-        params.kv_unified = sequences > 1
+        params.kv_unified = unified
         self.model = model
         self.handle = lib.llama_init_from_model(model.handle, params)
         if not self.handle:
