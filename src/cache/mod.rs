@@ -1,23 +1,35 @@
 //! Pages of the KV pool and who holds them.
 //!
-//! Owns: free lists, reference counts, and the page table of every seat in every KV group. Knows nothing of models, requests or
-//! what a page contains; the memory itself is the executor's.
-//! Invariant: in every group free + held = total, after every call, on every path.
+//! Owns: free lists, reference counts, the page table of every seat in every KV group, and the index of full pages that later
+//! sequences may share (the context cache). Knows nothing of models, requests or what a page contains; the memory itself is the
+//! executor's.
+//! Invariant: in every group free + held (by seats, by the index) = total, after every call, on every path.
 
+mod context;
 mod plan;
 mod pool;
+mod prefix;
 
+pub use context::Chain;
 pub use plan::{CachePlan, CacheRequest};
 pub use pool::PagePool;
+pub use prefix::{CacheIdentity, CacheMetrics, NodeId};
 
 use crate::backend::{KvGroup, NO_PAGE, PageTable, Retention};
+use prefix::PrefixIndex;
 
-/// The pages of all groups, and each seat's tables.
+/// KV groups of a model are few: full and sliding attention make two.
+pub const MAX_GROUPS: usize = 8;
+
+/// The pages of all groups, each seat's tables, and the context cache over them.
 #[derive(Debug)]
 pub struct KvCache {
     page_tokens: usize,
     pages_per_seat: usize,
     groups: Vec<Group>,
+    index: PrefixIndex,
+    /// Most childless nodes the index keeps, pinned ones and those in use aside.
+    max_records: usize,
 }
 
 #[derive(Debug)]
@@ -48,7 +60,8 @@ pub struct Shortage {
 
 impl KvCache {
     /// A cache of the sizes `plan` settled.
-    pub fn new(groups: &[KvGroup], plan: &CachePlan) -> Self {
+    /// `max_records`: sequences the context cache remembers.
+    pub fn new(groups: &[KvGroup], plan: &CachePlan, max_records: usize) -> Self {
         let groups = groups
             .iter()
             .zip(&plan.group_pages)
@@ -59,40 +72,44 @@ impl KvCache {
                 held: vec![(0, 0); plan.seats],
             })
             .collect();
-        KvCache { page_tokens: plan.page_tokens, pages_per_seat: plan.pages_per_seat, groups }
+        KvCache { page_tokens: plan.page_tokens, pages_per_seat: plan.pages_per_seat, groups, index: PrefixIndex::default(), max_records }
     }
 
-    /// Gives every extent its pages, or changes nothing and says what is short.
+    /// Gives every extent its pages, or changes nothing a resident can see and says what is short. Pages that only the index holds
+    /// count as free.
     pub fn reserve(&mut self, extents: &[Extent]) -> Result<(), Shortage> {
-        let page_tokens = self.page_tokens as u32;
-        for (index, group) in self.groups.iter().enumerate() {
-            let wanted: usize = extents.iter().map(|e| group.missing(e, page_tokens)).sum();
-            if wanted > group.pool.free() {
-                return Err(Shortage { group: index, wanted, free: group.pool.free() });
-            }
-        }
-        for group in &mut self.groups {
-            for extent in extents {
-                group.fill(extent, page_tokens, self.pages_per_seat);
-            }
-        }
-        Ok(())
+        self.provide(extents, |_| true)
     }
 
     /// Gives `seat` pages for positions up to `to` in the groups that keep every position, so that a prompt which was admitted is
     /// never short of them later; or changes nothing and says what is short. Sliding groups are sized so that they never are.
     pub fn reserve_retained(&mut self, seat: u32, to: u32) -> Result<(), Shortage> {
-        let extent = Extent { seat, from: 0, to };
+        self.provide(&[Extent { seat, from: 0, to }], |group| group.retention == Retention::Full)
+    }
+
+    fn provide(&mut self, extents: &[Extent], concerned: impl Fn(&Group) -> bool) -> Result<(), Shortage> {
         let page_tokens = self.page_tokens as u32;
-        let retained = |group: &Group| group.retention == Retention::Full;
-        for (index, group) in self.groups.iter().enumerate().filter(|(_, g)| retained(g)) {
-            let wanted = group.missing(&extent, page_tokens);
-            if wanted > group.pool.free() {
-                return Err(Shortage { group: index, wanted, free: group.pool.free() });
+        let mut wanted = [0; MAX_GROUPS];
+        for (wanted, group) in wanted.iter_mut().zip(&self.groups).filter(|(_, group)| concerned(group)) {
+            *wanted = extents.iter().map(|e| group.missing(e, page_tokens)).sum();
+        }
+        for (index, group) in self.groups.iter().enumerate() {
+            let free = group.pool.free();
+            if wanted[index] > free && wanted[index] > free + self.evictable(index) {
+                return Err(Shortage { group: index, wanted: wanted[index], free });
             }
         }
-        for group in self.groups.iter_mut().filter(|g| retained(g)) {
-            group.fill(&extent, page_tokens, self.pages_per_seat);
+        for index in 0..self.groups.len() {
+            while wanted[index] > self.groups[index].pool.free() {
+                if !self.make_room(index) {
+                    return Err(Shortage { group: index, wanted: wanted[index], free: self.groups[index].pool.free() });
+                }
+            }
+        }
+        for group in self.groups.iter_mut().filter(|group| concerned(group)) {
+            for extent in extents {
+                group.fill(extent, page_tokens, self.pages_per_seat);
+            }
         }
         Ok(())
     }
@@ -120,7 +137,7 @@ impl KvCache {
         self.groups.iter().map(|g| PageTable { pages: &g.table, stride: self.pages_per_seat })
     }
 
-    /// Free and all pages, over all groups.
+    /// Free and all pages, over all groups. Pages that only the index holds are free for whoever needs them, but counted as held.
     pub fn pages(&self) -> (usize, usize) {
         self.groups.iter().fold((0, 0), |(free, total), g| (free + g.pool.free(), total + g.pool.total()))
     }
@@ -152,7 +169,9 @@ impl Group {
         let until = slot.min(end);
         for slot in first..until {
             let entry = &mut self.table[seat as usize * stride + slot as usize];
-            self.pool.release(*entry);
+            if *entry != NO_PAGE {
+                self.pool.release(*entry);
+            }
             *entry = NO_PAGE;
         }
         if until > first {
@@ -177,7 +196,7 @@ mod tests {
             max_sequence: pages_per_seat * 16,
             bytes: 0,
         };
-        KvCache::new(&groups, &plan)
+        KvCache::new(&groups, &plan, 0)
     }
 
     #[test]

@@ -38,6 +38,11 @@ impl PagePool {
         }
     }
 
+    /// Holders of a page; 0 for a free one.
+    pub fn holders(&self, page: u32) -> u32 {
+        self.counts.get(page as usize).copied().unwrap_or(0)
+    }
+
     pub fn free(&self) -> usize {
         self.free.len()
     }

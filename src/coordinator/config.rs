@@ -51,6 +51,20 @@ pub enum KvBudget {
     Fraction(f64),
 }
 
+/// Whether finished pages are remembered for later requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ContextCacheConfig {
+    pub enabled: bool,
+    /// Most sequences that are remembered; the longest unused goes first.
+    pub max_records: i32,
+}
+
+impl Default for ContextCacheConfig {
+    fn default() -> Self {
+        ContextCacheConfig { enabled: false, max_records: 1024 }
+    }
+}
+
 /// Replaces the model's own chat template.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TemplateOverride {
@@ -91,6 +105,7 @@ pub struct Config {
     pub prefill_chunk: usize,
     /// Most prompt tokens in a step that also decodes, so that a long joiner does not stall residents; 0: 32.
     pub mixed_prefill_chunk: usize,
+    pub context_cache: ContextCacheConfig,
     pub weights_access: Access,
     pub chat_template: Option<TemplateOverride>,
     pub load_progress: Option<LoadProgress>,

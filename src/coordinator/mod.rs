@@ -12,8 +12,8 @@ mod prepare;
 mod request;
 mod response;
 
-pub use config::{Config, Device, KvBudget, LaunchMode, LoadProgress, ParallelConfig, TemplateOverride};
-pub use request::{Input, Request, Sequence, SequenceOptions};
+pub use config::{Config, ContextCacheConfig, Device, KvBudget, LaunchMode, LoadProgress, ParallelConfig, TemplateOverride};
+pub use request::{CommitPolicy, Input, Request, Sequence, SequenceOptions};
 pub use response::{Response, Timings};
 
 use std::sync::Arc;
@@ -30,6 +30,7 @@ use crate::error::{Error, Result};
 use crate::rank::{RankLimits, RankMetrics, RankRuntime, RankSizes, StreamProducer};
 use dispatch::{Chunks, Dispatch};
 use plan::Plan;
+use prepare::Bounds;
 
 const DEFAULT_MAX_BATCH: usize = 8;
 const DEFAULT_PAGE_TOKENS: usize = 32;
@@ -67,6 +68,7 @@ pub struct RuntimeCoordinator {
     backend_description: String,
     limits: Limits,
     chunks: Chunks,
+    bounds: Bounds,
     rank: Mutex<RankRuntime>,
     /// As of the last step: readable while a dispatch runs.
     metrics: Mutex<RankMetrics>,
@@ -128,7 +130,7 @@ impl RuntimeCoordinator {
                 sampled_vocab: artifacts.sampled_vocab(),
             },
         )?;
-        let rank = RankRuntime::new(executor, artifacts.tokenizer().clone(), groups, &cache, RankSizes { max_rows })?;
+        let rank = RankRuntime::new(executor, artifacts.tokenizer().clone(), groups, &cache, RankSizes { max_rows, max_records: sizes.max_records })?;
         let limits = Limits {
             rank: rank.limits(),
             context_length,
@@ -145,6 +147,7 @@ impl RuntimeCoordinator {
             backend_description,
             limits,
             chunks: Chunks { alone: sizes.prefill_chunk as u32, mixed: sizes.mixed_prefill_chunk as u32 },
+            bounds: Bounds { capacity: limits.rank.max_sequence, context_cache: config.context_cache.enabled },
             metrics: Mutex::new(rank.metrics()),
             rank: Mutex::new(rank),
             response: Mutex::new(None),
@@ -171,7 +174,7 @@ impl RuntimeCoordinator {
     }
 
     fn run(&self, rank: &mut RankRuntime, request: &Request, options: &DispatchOptions, started: Instant) -> Result<()> {
-        let mut seeds = prepare::seeds(&self.artifacts, request, self.limits.rank.max_sequence)?;
+        let mut seeds = prepare::seeds(&self.artifacts, request, self.bounds)?;
         for (seed, stream) in seeds.iter_mut().zip(attach(request)?) {
             seed.stream = stream;
         }
@@ -335,6 +338,7 @@ struct Sizes {
     prefill_chunk: usize,
     mixed_prefill_chunk: usize,
     kv_type: KvType,
+    max_records: usize,
 }
 
 impl Sizes {
@@ -354,6 +358,8 @@ impl Sizes {
             prefill_chunk: or(config.prefill_chunk, DEFAULT_PREFILL_CHUNK),
             mixed_prefill_chunk: or(config.mixed_prefill_chunk, DEFAULT_MIXED_PREFILL_CHUNK),
             kv_type: config.kv_type.unwrap_or(KvType::F16),
+            max_records: usize::try_from(config.context_cache.max_records)
+                .map_err(|_| Error::invalid(format!("maxRecords: {}, expected 0 or more", config.context_cache.max_records)))?,
         })
     }
 

@@ -3,12 +3,13 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::request::{Input, Request, SequenceOptions};
+use super::request::{CommitPolicy, Input, Request, SequenceOptions};
 use crate::artifacts::ModelArtifacts;
-use crate::backend::SamplingParams;
+use crate::backend::{RopeId, RopeTable, SamplingParams};
+use crate::cache::CacheIdentity;
 use crate::decoding::{GenerationDefaults, SettingSource, Settings, limits};
 use crate::error::{CapacityNumbers, Error, Result};
-use crate::rank::{Seed, Warning};
+use crate::rank::{CacheCommit, CachePolicy, Seed, Warning};
 use crate::text::{EncodeOptions, Message, RenderInput};
 
 /// Prompts of every sequence of `request`, in order: exactly the ids inference feeds.
@@ -26,13 +27,13 @@ pub(super) fn prompts(artifacts: &ModelArtifacts, request: &Request) -> Result<V
 }
 
 /// Seeds for every sequence of `request`, without their streams: nothing has been claimed yet.
-pub(super) fn seeds(artifacts: &ModelArtifacts, request: &Request, capacity: usize) -> Result<Vec<Seed>> {
+pub(super) fn seeds(artifacts: &ModelArtifacts, request: &Request, bounds: Bounds) -> Result<Vec<Seed>> {
     let prompts = prompts(artifacts, request)?;
     let model_end = Arc::<[u32]>::from(artifacts.end_tokens());
     let mut seeds = Vec::with_capacity(prompts.len());
     for (index, (sequence, prompt)) in request.sequences.iter().zip(prompts).enumerate() {
         let options = sequence.options.or(&request.defaults);
-        let seed = Preparation { artifacts, options: &options, capacity }
+        let seed = Preparation { artifacts, options: &options, bounds }
             .seed(index as u32, prompt, &model_end, sequence)
             .map_err(|e| e.context(format!("sequence {index}")))?;
         seeds.push(Seed { on_token: request.on_token.clone(), ..seed });
@@ -79,7 +80,24 @@ fn prompt(artifacts: &ModelArtifacts, input: &Input, options: &SequenceOptions) 
 struct Preparation<'a> {
     artifacts: &'a ModelArtifacts,
     options: &'a SequenceOptions,
-    capacity: usize,
+    bounds: Bounds,
+}
+
+/// What a coordinator's configuration says about sequences.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bounds {
+    /// Longest sequence, prompt and output.
+    pub capacity: usize,
+    pub context_cache: bool,
+}
+
+/// Rotary tables of a sequence's own are part of what its keys mean.
+fn rope_content(ropes: &[(RopeId, RopeTable)]) -> Vec<u64> {
+    let table = |(id, table): &(RopeId, RopeTable)| {
+        let bits = table.inv_freq.iter().chain([&table.factor]).map(|f| u64::from(f.to_bits()));
+        [u64::from(id.0)].into_iter().chain(bits).collect::<Vec<_>>()
+    };
+    ropes.iter().flat_map(table).collect()
 }
 
 impl Preparation<'_> {
@@ -104,10 +122,22 @@ impl Preparation<'_> {
             stops,
             stream: None,
             on_token: None,
+            identity: CacheIdentity { content: rope_content(&ropes), salt: options.cache_salt.clone().unwrap_or_default() },
+            cache: self.cache_policy(),
             ropes,
             warnings,
             prompt,
         })
+    }
+
+    /// With the context cache off, pinned system prompts are still found.
+    fn cache_policy(&self) -> CachePolicy {
+        let commit = match self.options.cache_commit.unwrap_or_default() {
+            _ if !self.bounds.context_cache => CacheCommit::Nothing,
+            CommitPolicy::IncludingGeneratedTokens => CacheCommit::PromptAndOutput,
+            CommitPolicy::PrefillStateOnly => CacheCommit::Prompt,
+        };
+        CachePolicy { lookup: !self.options.cache_bypass.unwrap_or(false), commit }
     }
 
     /// What is left of the capacity beside the prompt, or less if less was asked for.
@@ -116,14 +146,14 @@ impl Preparation<'_> {
         if let Some(asked) = asked.filter(|&n| n < 1) {
             return Err(Error::invalid(format!("maxGenerateLength: {asked}, expected at least 1")));
         }
-        let left = self.capacity.saturating_sub(prompt) as u64;
+        let left = self.bounds.capacity.saturating_sub(prompt) as u64;
         if left == 0 {
             let capacity =
-                CapacityNumbers { prompt: prompt as u64, requested: asked.unwrap_or(1) as u64, limit: self.capacity as u64 };
+                CapacityNumbers { prompt: prompt as u64, requested: asked.unwrap_or(1) as u64, limit: self.bounds.capacity as u64 };
             return Err(Error::context_full(format!(
                 "prompt: {prompt} tokens, expected at most {} (capacity {} tokens, at least one of them for output)",
-                self.capacity.saturating_sub(1),
-                self.capacity
+                self.bounds.capacity.saturating_sub(1),
+                self.bounds.capacity
             ))
             .with_capacity(capacity));
         }

@@ -66,6 +66,21 @@ pub struct SequenceOptions {
     pub skip_special_tokens: Option<bool>,
     /// Text of control tokens inside messages that are not the assistant's stays plain text. Default true.
     pub plain_content: Option<bool>,
+    /// Compute everything, whatever the context cache holds. Default false.
+    pub cache_bypass: Option<bool>,
+    /// What the context cache keeps of this sequence.
+    pub cache_commit: Option<CommitPolicy>,
+    /// Sequences share cached pages only with those of the same salt. Default empty.
+    pub cache_salt: Option<String>,
+}
+
+/// What the context cache keeps of a sequence.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CommitPolicy {
+    /// Prompt and output: a chat's next turn finds both.
+    #[default]
+    IncludingGeneratedTokens,
+    PrefillStateOnly,
 }
 
 /// One sequence of a request.
@@ -102,7 +117,7 @@ impl SequenceOptions {
         merge!(
             temperature, top_p, top_k, min_p, repetition_penalty, presence_penalty, frequency_penalty, max_generate_length, seed,
             num_logprobs, stop, logit_bias, extra_eos_ids, ignore_eos, apply_chat_template, add_generation_prompt, enable_thinking,
-            tools, template_variables, template_name, skip_special_tokens, plain_content,
+            tools, template_variables, template_name, skip_special_tokens, plain_content, cache_bypass, cache_commit, cache_salt,
         )
     }
 }

@@ -135,5 +135,5 @@ pub(crate) fn rank(tokenizer: Arc<Tokenizer>, sizes: FakeSizes, change: impl FnO
     };
     change(&mut executor);
     let max_rows = sizes.chunk.max(sizes.seats + sizes.chunk);
-    RankRuntime::new(Box::new(executor), tokenizer, &groups, &plan, RankSizes { max_rows }).unwrap()
+    RankRuntime::new(Box::new(executor), tokenizer, &groups, &plan, RankSizes { max_rows, max_records: 64 }).unwrap()
 }

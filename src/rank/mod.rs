@@ -12,7 +12,7 @@ mod step;
 mod stream;
 
 pub use logprobs::{Logprobs, TokenLogprobs};
-pub use resident::{ResidentRef, Seed, Sequence, SequenceResult};
+pub use resident::{CacheCommit, CachePolicy, ResidentRef, Seed, Sequence, SequenceResult};
 pub use runtime::{Admission, RankLimits, RankMetrics, RankRuntime, RankSizes};
 pub use step::{Delta, StepPlan, StepResult};
 pub use stream::{StreamChannel, StreamChunk, StreamProducer};

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::output::Output;
 use super::{Logprobs, StreamProducer, TokenCallback, TokenInfo, TokenLogprobs, Warning};
 use crate::backend::{RopeId, RopeTable, SampleFault, SampleRow, Sampled};
+use crate::cache::{CacheIdentity, Chain, KvCache, NodeId};
 use crate::decoding::{FinishReason, Settings, TokenHistory};
 use crate::error::Error;
 use crate::text::Tokenizer;
@@ -32,7 +33,26 @@ pub struct Seed {
     pub on_token: Option<TokenCallback>,
     /// Rotary tables of its own, where they depend on the sequence's length.
     pub ropes: Vec<(RopeId, RopeTable)>,
+    pub identity: CacheIdentity,
+    pub cache: CachePolicy,
     pub warnings: Vec<Warning>,
+}
+
+/// How a sequence uses the context cache.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CachePolicy {
+    /// Takes keys and values that others have computed.
+    pub lookup: bool,
+    pub commit: CacheCommit,
+}
+
+/// What of a sequence others may take over.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CacheCommit {
+    #[default]
+    Nothing,
+    Prompt,
+    PromptAndOutput,
 }
 
 /// What became of a sequence.
@@ -75,6 +95,11 @@ pub struct Sequence {
     stream: Option<StreamProducer>,
     on_token: Option<TokenCallback>,
     ropes: Vec<(RopeId, RopeTable)>,
+    identity: CacheIdentity,
+    cache: CachePolicy,
+    /// Where its pages hang in the context cache; `None` without a seat.
+    chain: Option<Chain>,
+    reused: u32,
     warnings: Vec<Warning>,
     cancelled: bool,
     finished: Option<(FinishReason, Option<Error>)>,
@@ -85,7 +110,7 @@ const RESERVED_OUTPUT: usize = 16 * 1024;
 
 impl Sequence {
     pub(super) fn new(seed: Seed, tokenizer: &Tokenizer) -> Self {
-        let Seed { index, prompt, settings, bias, end_tokens, stops, stream, on_token, ropes, warnings } = seed;
+        let Seed { index, prompt, settings, bias, end_tokens, stops, stream, on_token, ropes, identity, cache, warnings } = seed;
         let expected = (settings.max_new_tokens as usize).min(RESERVED_OUTPUT);
         let history = settings.sampling.has_penalties().then(|| TokenHistory::from_prompt(&prompt));
         let output = Output::new(tokenizer, &stops, settings.skip_special_tokens, 8 * expected);
@@ -107,6 +132,10 @@ impl Sequence {
             stream,
             on_token,
             ropes,
+            identity,
+            cache,
+            chain: None,
+            reused: 0,
             warnings,
             cancelled: false,
             finished: None,
@@ -150,10 +179,54 @@ impl Sequence {
     /// Forgets its pages: they are about to be given back.
     pub(super) fn forget_pages(&mut self) {
         self.kv_len = 0;
+        self.chain = None;
     }
 
-    pub(super) fn advance(&mut self, rows: u32) {
+    /// It has `seat` now, with no page in place: takes what the context cache has of it.
+    pub(super) fn begin(&mut self, seat: u32, pages: &mut KvCache) {
+        self.chain = Some(pages.chain(&self.identity));
+        if self.cache.lookup {
+            self.adopt(seat, pages);
+            pages.count_lookup(self.kv_len > 0);
+        }
+    }
+
+    /// Takes what the context cache has of it from where it is.
+    pub(super) fn adopt(&mut self, seat: u32, pages: &mut KvCache) {
+        let Some(chain) = self.chain.as_mut().filter(|_| self.cache.lookup) else { return };
+        let length = pages.adopt(seat, chain, &self.tokens, self.kv_len);
+        if self.tokens.len() as u32 == self.prompt_len {
+            self.reused += length - self.kv_len;
+        }
+        self.kv_len = length;
+    }
+
+    /// `rows` more positions are in place; lets others have the pages that are full.
+    pub(super) fn advance(&mut self, rows: u32, seat: u32, pages: &mut KvCache) {
         self.kv_len += rows;
+        let upto = match self.cache.commit {
+            CacheCommit::Nothing => 0,
+            CacheCommit::Prompt => self.kv_len.min(self.prompt_len),
+            CacheCommit::PromptAndOutput => self.kv_len,
+        };
+        if let Some(chain) = &mut self.chain {
+            pages.publish(seat, chain, &self.identity, &self.tokens, upto);
+        }
+    }
+
+    /// The page it is filling, as the context cache names it.
+    pub(super) fn next_page<'a>(&'a self, pages: &KvCache) -> Option<(NodeId, &'a [u32])> {
+        let chain = self.chain.as_ref().filter(|_| self.cache.lookup || self.cache.commit != CacheCommit::Nothing)?;
+        pages.next_page(chain, &self.tokens, self.kv_len)
+    }
+
+    /// Whether another sequence that fills the same page will let this one have it.
+    pub(super) fn would_take(&self) -> bool {
+        self.cache.lookup
+    }
+
+    pub(super) fn publishes(&self) -> bool {
+        self.cache.commit != CacheCommit::Nothing
     }
 
     pub(super) fn sample_row(&self, output: u32) -> SampleRow<'_> {
@@ -244,7 +317,7 @@ impl Sequence {
             finish_reason,
             logprobs: self.logprobs,
             input_tokens: self.prompt_len,
-            reused_tokens: 0,
+            reused_tokens: self.reused,
             settings: self.settings,
             warnings: self.warnings,
             error,

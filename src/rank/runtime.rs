@@ -5,19 +5,18 @@ use std::sync::Arc;
 use super::resident::{ResidentRef, Seed, Sequence, SequenceResult};
 use super::step::{StepBuffers, StepPlan, StepResult};
 use crate::backend::{Executor, KvGroup, MemoryUse, PageTable, StepBatch};
-use crate::cache::{CachePlan, Extent, KvCache};
+use crate::cache::{CacheIdentity, CacheMetrics, CachePlan, Extent, KvCache, MAX_GROUPS, NodeId};
 use crate::decoding::FinishReason;
 use crate::error::{CapacityNumbers, Error, Result};
 use crate::text::Tokenizer;
-
-/// KV groups of a model are few: full and sliding attention make two.
-const MAX_GROUPS: usize = 8;
 
 /// Sizes of a rank's steps.
 #[derive(Clone, Copy, Debug)]
 pub struct RankSizes {
     /// Most token rows in one step.
     pub max_rows: usize,
+    /// Sequences the context cache remembers.
+    pub max_records: usize,
 }
 
 /// What a rank can hold. Effective values, after the KV budget.
@@ -89,7 +88,7 @@ impl RankRuntime {
         Ok(RankRuntime {
             executor,
             tokenizer,
-            cache: KvCache::new(groups, plan),
+            cache: KvCache::new(groups, plan, sizes.max_records),
             seats: (0..plan.seats).map(|_| Seat { epoch: 0, sequence: None }).collect(),
             buffers: StepBuffers::new(sizes.max_rows, plan.seats),
             extents: Vec::with_capacity(plan.seats),
@@ -129,7 +128,7 @@ impl RankRuntime {
     }
 
     /// Gives a sequence a seat and the pages of all its tokens and one page more.
-    pub fn admit(&mut self, sequence: Box<Sequence>) -> Admission {
+    pub fn admit(&mut self, mut sequence: Box<Sequence>) -> Admission {
         let needed = sequence.len() as usize;
         if needed > self.limits.max_sequence {
             let capacity = CapacityNumbers { prompt: needed as u64, requested: 0, limit: self.limits.max_sequence as u64 };
@@ -140,13 +139,18 @@ impl RankRuntime {
             let error = Error::no_capacity(format!("all {} seats are taken", self.seats.len()));
             return Admission::NoCapacity(sequence, error);
         };
+        sequence.begin(slot as u32, &mut self.cache);
         let to = (needed + self.limits.page_tokens).min(self.limits.max_sequence) as u32;
         if let Err(short) = self.cache.reserve_retained(slot as u32, to) {
             let error = Error::no_capacity(format!("{} KV pages needed, {} are free", short.wanted, short.free));
+            sequence.forget_pages();
+            self.cache.release(slot as u32);
             return Admission::NoCapacity(sequence, error);
         }
         for (rope, table) in sequence.ropes() {
             if let Err(error) = self.executor.set_rope(*rope, slot as u32, Some(table)) {
+                let error = error.clone();
+                sequence.forget_pages();
                 self.cache.release(slot as u32);
                 return Admission::Rejected(sequence, error);
             }
@@ -166,6 +170,39 @@ impl RankRuntime {
     /// Tokens of a resident that a prefill has yet to run.
     pub fn pending(&self, resident: ResidentRef) -> Result<u32> {
         self.get(resident).map(|sequence| sequence.pending().len() as u32)
+    }
+
+    /// Tokens a prefill of `resident` has to run, once it has taken what the context cache has by now; 0 where it does well to
+    /// sit a step out because one of `others`, who run in it, fills the very page it needs next.
+    pub fn prefill_rows(&mut self, resident: ResidentRef, mut others: impl Iterator<Item = ResidentRef>) -> Result<u32> {
+        self.get(resident)?;
+        if let Some(sequence) = self.seats[resident.slot as usize].sequence.as_deref_mut() {
+            sequence.adopt(resident.slot, &mut self.cache);
+        }
+        let sequence = self.get(resident)?;
+        let begun = !(sequence.kv_len() as usize).is_multiple_of(self.limits.page_tokens);
+        let wanted = sequence.next_page(&self.cache).filter(|_| sequence.would_take() && !begun);
+        let fills = |other| self.get(other).is_ok_and(|s| s.publishes() && s.next_page(&self.cache) == wanted);
+        if wanted.is_some() && others.any(fills) { Ok(0) } else { Ok(sequence.pending().len() as u32) }
+    }
+
+    /// Counters of the context cache.
+    pub fn context_metrics(&self) -> CacheMetrics {
+        self.cache.context_metrics()
+    }
+
+    /// Forgets everything in the context cache that is neither pinned nor in use.
+    pub fn forget_context(&mut self) {
+        self.cache.forget_all();
+    }
+
+    /// Keeps what the context cache holds of `tokens` from eviction; see [`KvCache::pin`].
+    pub fn pin(&mut self, identity: &CacheIdentity, tokens: &[u32]) -> Option<(NodeId, usize)> {
+        self.cache.pin(identity, tokens)
+    }
+
+    pub fn unpin(&mut self, node: NodeId) {
+        self.cache.unpin(node);
     }
 
     /// Runs `plan` in one pass of the model and commits what it gave.
@@ -327,7 +364,7 @@ impl RankRuntime {
         self.metrics.steps += 1;
         for &extent in &self.extents {
             let Some(sequence) = self.seats[extent.seat as usize].sequence.as_deref_mut() else { continue };
-            sequence.advance(extent.to - extent.from);
+            sequence.advance(extent.to - extent.from, extent.seat, &mut self.cache);
             self.cache.trim(extent.seat, extent.to);
         }
         result.decode_rows = plan.decode.iter().filter(|r| self.seats[r.slot as usize].sequence.is_some()).count() as u32;

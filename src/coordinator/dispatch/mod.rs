@@ -132,9 +132,12 @@ impl<'a> Dispatch<'a> {
         let mut left = if self.plan.decode.is_empty() { self.chunks.alone } else { self.chunks.mixed };
         for &resident in &self.seated {
             if left > 0 && matches!(self.rank.is_prefilling(resident), Ok(true)) {
-                let rows = self.rank.pending(resident).unwrap_or(0).min(left);
-                self.plan.prefill.push((resident, rows));
-                left -= rows;
+                let others = self.plan.prefill.iter().map(|&(other, _)| other);
+                let rows = self.rank.prefill_rows(resident, others).unwrap_or(0).min(left);
+                if rows > 0 {
+                    self.plan.prefill.push((resident, rows));
+                    left -= rows;
+                }
             }
         }
     }

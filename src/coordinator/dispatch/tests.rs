@@ -9,7 +9,8 @@ use super::*;
 use crate::backend::SamplingParams;
 use crate::decoding::{FinishReason, SettingSource, Settings};
 use crate::rank::fake::{FakeExecutor, FakeSizes, rank};
-use crate::rank::{Seed, StreamChannel};
+use crate::cache::{CacheIdentity, CacheMetrics};
+use crate::rank::{CacheCommit, CachePolicy, Seed, StreamChannel};
 use crate::text::test_support::letters;
 
 #[derive(Clone, Debug)]
@@ -22,6 +23,7 @@ struct Case {
     cancel_at: Option<u32>,
     end_token: Option<u32>,
     stop: Option<String>,
+    cache: CachePolicy,
 }
 
 fn seed(index: u32, case: &Case) -> Seed {
@@ -49,6 +51,8 @@ fn seed(index: u32, case: &Case) -> Seed {
         stream: None,
         on_token: cancel_at.map(|at| -> crate::rank::TokenCallback { Arc::new(move |info| info.step < at) }),
         ropes: Vec::new(),
+        identity: CacheIdentity::default(),
+        cache: case.cache,
         warnings: Vec::new(),
     }
 }
@@ -58,6 +62,7 @@ struct Run {
     streamed: Vec<String>,
     pages: (usize, usize),
     steps: u64,
+    context: CacheMetrics,
 }
 
 fn run(cases: &[Case], sizes: FakeSizes, mixed: u32, change: impl FnOnce(&mut FakeExecutor)) -> Run {
@@ -81,9 +86,11 @@ fn run(cases: &[Case], sizes: FakeSizes, mixed: u32, change: impl FnOnce(&mut Fa
             std::iter::from_fn(|| channel.try_pop()).map(|chunk| chunk.text).collect()
         })
         .collect();
+    let context = rank.context_metrics();
+    rank.forget_context();
     let metrics = rank.metrics();
-    assert_eq!(metrics.residents, 0);
-    Run { results, streamed, pages: (metrics.pages_free, metrics.pages_total), steps: metrics.steps }
+    assert_eq!((metrics.residents, rank.context_metrics().cached_pages), (0, 0));
+    Run { results, streamed, pages: (metrics.pages_free, metrics.pages_total), steps: metrics.steps, context }
 }
 
 const AMPLE: FakeSizes = FakeSizes { seats: 1, max_sequence: 128, pages: 64, chunk: 128 };
@@ -93,14 +100,23 @@ fn alone(case: &Case) -> SequenceResult {
 }
 
 fn assert_same(found: &SequenceResult, expected: &SequenceResult) {
-    assert_eq!(found.output_ids, expected.output_ids, "sequence {}", found.index);
+    assert_eq!(found.output_ids, expected.output_ids, "sequence {}: {:?}", found.index, found.error);
     assert_eq!((&found.text, found.finish_reason), (&expected.text, expected.finish_reason));
     assert_eq!(found.logprobs, expected.logprobs);
     assert_eq!(found.logprobs.len(), found.output_ids.len());
 }
 
+fn any_policy() -> impl Strategy<Value = CachePolicy> {
+    let commit = prop_oneof![Just(CacheCommit::Nothing), Just(CacheCommit::Prompt), Just(CacheCommit::PromptAndOutput)];
+    (any::<bool>(), commit).prop_map(|(lookup, commit)| CachePolicy { lookup, commit })
+}
+
 fn any_case() -> impl Strategy<Value = Case> {
-    let prompt = prop::collection::vec(0u32..20, 1..60);
+    // Many share their beginnings.
+    let prompt = prop_oneof![
+        prop::collection::vec(0u32..20, 1..60),
+        (1usize..60, prop::collection::vec(0u32..20, 0..6)).prop_map(|(n, rest)| [vec![3; n], rest].concat()),
+    ];
     (
         prompt,
         1u32..30,
@@ -108,20 +124,22 @@ fn any_case() -> impl Strategy<Value = Case> {
         prop::option::weighted(0.2, 0u32..10),
         prop::option::of(0u32..20),
         prop::option::of("[a-t]{1,2}"),
+        any_policy(),
     )
-        .prop_map(|(prompt, max_new, seed, cancel_at, end_token, stop)| Case {
+        .prop_map(|(prompt, max_new, seed, cancel_at, end_token, stop, cache)| Case {
             prompt,
             max_new,
             seed,
             cancel_at,
             end_token,
             stop,
+            cache,
         })
 }
 
 proptest! {
-    /// Invariant of DESIGN 8: single = batched = chunked, with pages so short that residents are parked; joined stream = text; all
-    /// pages are free at the end.
+    /// Invariant of DESIGN 8: single = batched = chunked = prefix-cached, with pages so short that residents are parked; joined
+    /// stream = text; all pages are free at the end.
     #[test]
     fn a_sequence_says_in_any_batch_what_it_says_alone(
         cases in prop::collection::vec(any_case(), 1..8),
@@ -142,7 +160,7 @@ proptest! {
 }
 
 fn case(prompt: &[u32], max_new: u32) -> Case {
-    Case { prompt: prompt.to_vec(), max_new, seed: None, cancel_at: None, end_token: None, stop: None }
+    Case { prompt: prompt.to_vec(), max_new, seed: None, cancel_at: None, end_token: None, stop: None, cache: CachePolicy::default() }
 }
 
 #[test]
@@ -155,6 +173,59 @@ fn pages_run_out_and_the_youngest_waits() {
         assert_eq!(result.finish_reason, FinishReason::MaxLength);
     }
     assert!(found.steps > 40, "the second cannot have run beside the first to the end: {} steps", found.steps);
+}
+
+const SHARE: CachePolicy = CachePolicy { lookup: true, commit: CacheCommit::PromptAndOutput };
+
+/// DECISIONS 33: requests in flight together share what they have in common while it is being computed.
+#[test]
+fn a_shared_prefix_is_computed_once_over_many_requests_in_flight() {
+    let cases: Vec<_> = (0..20).map(|i| Case { cache: SHARE, ..case(&[[7; 80].as_slice(), &[i, i]].concat(), 6) }).collect();
+    let found = run(&cases, FakeSizes { seats: 8, max_sequence: 128, pages: 80, chunk: 32 }, 8, |_| ());
+    for (case, result) in cases.iter().zip(&found.results) {
+        assert_same(result, &alone(case));
+    }
+    let computed: u32 = found.results.iter().map(|r| r.input_tokens - r.reused_tokens).sum();
+    assert_eq!(computed, 82 + 19 * 2);
+    assert_eq!((found.context.lookups, found.context.reused_tokens), (20, 19 * 80));
+}
+
+/// FIELD_CASES 66, 67: a prefix of a remembered prompt, and a shorter one, say what they say cold.
+#[test]
+fn a_prefix_of_a_remembered_prompt_recomputes_its_last_token() {
+    let long: Vec<u32> = (0..70).map(|i| i % 19).collect();
+    let cases: Vec<_> = [70, 48, 33, 16, 1].iter().map(|&n| Case { cache: SHARE, ..case(&long[..n], 9) }).collect();
+    let found = run(&cases, FakeSizes { seats: 1, max_sequence: 128, pages: 32, chunk: 64 }, 8, |_| ());
+    let reused: Vec<_> = found.results.iter().map(|r| r.reused_tokens).collect();
+    assert_eq!(reused, [0, 32, 32, 0, 0]);
+    for (case, result) in cases.iter().zip(&found.results) {
+        assert_same(result, &alone(case));
+    }
+}
+
+/// FIELD_CASES 75: what nobody uses makes room, longest unused first.
+#[test]
+fn remembered_pages_make_room_for_new_requests() {
+    let cases: Vec<_> = (0..12).map(|i| Case { cache: SHARE, ..case(&[i; 40], 10) }).collect();
+    let found = run(&cases, FakeSizes { seats: 1, max_sequence: 64, pages: 16, chunk: 64 }, 8, |_| ());
+    assert!(found.results.iter().all(|r| r.finish_reason == FinishReason::MaxLength));
+    assert!(found.context.evicted_pages > 0 && found.context.cached_pages <= 16);
+}
+
+/// SURFACE, context cache: another tenant's pages are never adopted.
+#[test]
+fn identities_do_not_share() {
+    let mut rank = rank(Arc::new(letters()), AMPLE, |_| ());
+    let mut reused = |salt: &str| {
+        let case = Case { cache: SHARE, ..case(&[5; 50], 3) };
+        let identity = CacheIdentity { salt: salt.into(), ..Default::default() };
+        let sequence = rank.sequence(Seed { identity, ..seed(0, &case) });
+        let chunks = Chunks { alone: 64, mixed: 8 };
+        let stop = AtomicBool::new(false);
+        let (results, _) = Dispatch::new(&mut rank, chunks, &stop, VecDeque::from([sequence]), Instant::now()).run();
+        results[0].reused_tokens
+    };
+    assert_eq!(["", "a", "a", ""].map(&mut reused), [0, 0, 48, 48]);
 }
 
 /// DECISIONS 9, FIELD_CASES 45, 81: a row's own fault ends that sequence, keeps what it said, and leaves its neighbours alone.
