@@ -5,32 +5,42 @@
 //! A coordinator runs one dispatch at a time, on the caller's thread; an overlapping call gets BUSY and changes nothing. What only
 //! reads the model (counting tokens, limits, metrics) is free at any time.
 
+mod boundary;
 mod config;
 mod dispatch;
 mod plan;
 mod prepare;
 mod request;
 mod response;
+mod schedule;
+mod stepped;
+mod system_prompt;
 
 pub use config::{Config, ContextCacheConfig, Device, KvBudget, LaunchMode, LoadProgress, ParallelConfig, TemplateOverride};
+pub use boundary::{AdmitDecision, BoundaryHook, GenerationBoundary, materialize};
 pub use request::{CommitPolicy, Input, Request, Sequence, SequenceOptions};
 pub use response::{Response, Timings};
+pub use stepped::{AdmissionResult, StepView, SteppedExecution};
+pub use system_prompt::SavedPrompt;
 
-use std::sync::Arc;
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::{Arc, Weak};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use parking_lot::Mutex;
+use parking_lot::{MappedMutexGuard, Mutex, MutexGuard};
 
 use crate::artifacts::{LoadOptions, ModelArtifacts, ModelInfo};
 use crate::backend::cpu::{CpuBackend, CpuOptions};
 use crate::backend::{Backend, ExecutorLimits, KvType};
 use crate::cache::{CachePlan, CacheRequest};
 use crate::error::{Error, Result};
-use crate::rank::{RankLimits, RankMetrics, RankRuntime, RankSizes, StreamProducer};
-use dispatch::{Chunks, Dispatch};
+use crate::rank::{RankLimits, RankMetrics, RankRuntime, RankSizes, Seed, StreamProducer};
+use dispatch::Dispatch;
 use plan::Plan;
 use prepare::Bounds;
+use schedule::Chunks;
+use system_prompt::SystemPrompts;
 
 const DEFAULT_MAX_BATCH: usize = 8;
 const DEFAULT_PAGE_TOKENS: usize = 32;
@@ -69,7 +79,10 @@ pub struct RuntimeCoordinator {
     limits: Limits,
     chunks: Chunks,
     bounds: Bounds,
-    rank: Mutex<RankRuntime>,
+    /// `None` while a stepped execution has it.
+    rank: Mutex<Option<Box<RankRuntime>>>,
+    open: Mutex<Weak<SteppedExecution>>,
+    system_prompts: Mutex<SystemPrompts>,
     /// As of the last step: readable while a dispatch runs.
     metrics: Mutex<RankMetrics>,
     response: Mutex<Option<Response>>,
@@ -149,7 +162,9 @@ impl RuntimeCoordinator {
             chunks: Chunks { alone: sizes.prefill_chunk as u32, mixed: sizes.mixed_prefill_chunk as u32 },
             bounds: Bounds { capacity: limits.rank.max_sequence, context_cache: config.context_cache.enabled },
             metrics: Mutex::new(rank.metrics()),
-            rank: Mutex::new(rank),
+            rank: Mutex::new(Some(Box::new(rank))),
+            open: Mutex::new(Weak::new()),
+            system_prompts: Mutex::default(),
             response: Mutex::new(None),
             succeeded: AtomicBool::new(false),
             stopping: AtomicBool::new(false),
@@ -159,35 +174,123 @@ impl RuntimeCoordinator {
 
     /// Runs `request` to its end on the calling thread; then [`take_rank_response`](Self::take_rank_response) has the results.
     ///
-    /// A request that is refused (bad settings, a prompt that cannot fit) runs nothing and leaves nothing to take. Where a
-    /// sequence fails in a step its error is returned, and the response still holds every sequence's result.
+    /// `hook`, where given, is called at every step boundary and once after the loop. A request that is refused (bad settings, a
+    /// prompt that cannot fit) runs nothing and leaves nothing to take. Where a sequence fails in a step its error is returned, and
+    /// the response still holds every sequence's result.
     /// Errors: BUSY, STATE after shut-down, INVALID_ARGUMENT, TEMPLATE, TOKENIZER, CONTEXT_FULL, and what a step reports.
-    pub fn dispatch_request(&self, request: &Request, options: &DispatchOptions) -> Result<()> {
+    pub fn dispatch_request(&self, request: &Request, options: &DispatchOptions, hook: Option<BoundaryHook<'_>>) -> Result<()> {
         let started = Instant::now();
-        let mut rank = self.rank.try_lock().ok_or_else(busy)?;
+        let mut rank = self.lock_rank()?;
         self.check_usable()?;
         self.succeeded.store(false, Ordering::Release);
         *self.response.lock() = None;
-        let outcome = self.run(&mut rank, request, options, started);
+        let outcome = self.run(&mut rank, request, options, hook, started);
         self.succeeded.store(outcome.is_ok(), Ordering::Release);
         outcome
     }
 
-    fn run(&self, rank: &mut RankRuntime, request: &Request, options: &DispatchOptions, started: Instant) -> Result<()> {
-        let mut seeds = prepare::seeds(&self.artifacts, request, self.bounds)?;
-        for (seed, stream) in seeds.iter_mut().zip(attach(request)?) {
-            seed.stream = stream;
+    fn run(
+        &self,
+        rank: &mut RankRuntime,
+        request: &Request,
+        options: &DispatchOptions,
+        hook: Option<BoundaryHook<'_>>,
+        started: Instant,
+    ) -> Result<()> {
+        for prompt in system_prompt::asked_for(request) {
+            self.save_prompt(rank, &prompt)?;
         }
+        let sequences: VecDeque<_> = self.seeds(request)?.into_iter().map(|seed| rank.sequence(seed)).collect();
         let prepared = started.elapsed();
+        let mut indices: BTreeSet<u32> = (0..sequences.len() as u32).collect();
         let poison = Poison(&self.broken);
-        let sequences = seeds.into_iter().map(|seed| rank.sequence(seed)).collect();
-        let (results, timings) = Dispatch::new(rank, self.chunks, &self.stopping, sequences, started).run();
+        let dispatch = Dispatch::new(rank, self.chunks, &self.stopping, sequences, started);
+        let (results, timings) = match hook {
+            None => dispatch.run(|_| ()),
+            Some(hook) => dispatch.run(|dispatch| {
+                hook(&mut GenerationBoundary { coordinator: self, dispatch, indices: &mut indices });
+            }),
+        };
         std::mem::forget(poison);
         *self.metrics.lock() = rank.metrics();
         let outcome = dispatch::first_error(&results);
         let timings = options.profiling.then_some(Timings { prepare: prepared, ..timings });
         *self.response.lock() = Some(Response { sequences: results, timings });
         outcome
+    }
+
+    /// Opens a stepped execution: prepares `request`, runs its prompts, and holds the coordinator until the execution ends.
+    ///
+    /// Errors: those of [`dispatch_request`](Self::dispatch_request), INVALID_ARGUMENT for request id 0, and NO_CAPACITY where not
+    /// every sequence finds a seat.
+    pub fn begin_stepped(self: &Arc<Self>, request: &Request, request_id: u64, options: &DispatchOptions) -> Result<Arc<SteppedExecution>> {
+        let mut slot = self.rank.try_lock().ok_or_else(busy)?;
+        self.check_usable()?;
+        self.succeeded.store(false, Ordering::Release);
+        let rank = slot.take().ok_or_else(busy)?;
+        let poison = Poison(&self.broken);
+        let outcome = SteppedExecution::begin(self, rank, self.chunks, request, request_id, options.profiling);
+        std::mem::forget(poison);
+        match outcome {
+            Ok(execution) => {
+                let execution = Arc::new(execution);
+                *self.open.lock() = Arc::downgrade(&execution);
+                self.succeeded.store(true, Ordering::Release);
+                Ok(execution)
+            }
+            Err((rank, error)) => {
+                *slot = Some(rank);
+                Err(error)
+            }
+        }
+    }
+
+    /// Computes a system prompt's keys and values and keeps them until it is removed. `prompt` is the system message's text, or its
+    /// rendered form. Saved or empty already: nothing to do.
+    pub fn gen_and_save_system_prompt_kv_cache(&self, prompt: &str, _stream: usize) -> Result<()> {
+        let mut rank = self.lock_rank()?;
+        self.check_usable()?;
+        self.save_prompt(&mut rank, prompt)
+    }
+
+    fn save_prompt(&self, rank: &mut RankRuntime, prompt: &str) -> Result<()> {
+        let poison = Poison(&self.broken);
+        let outcome = self.system_prompts.lock().save(&self.artifacts, rank, self.chunks, prompt, &self.stopping);
+        std::mem::forget(poison);
+        outcome
+    }
+
+    pub fn saved_system_prompts(&self) -> Vec<SavedPrompt> {
+        self.system_prompts.lock().list()
+    }
+
+    /// Lets a saved prompt go. Errors: BUSY, NOT_FOUND where it is not saved.
+    pub fn remove_system_prompt(&self, prompt: &str) -> Result<()> {
+        let mut rank = self.lock_rank()?;
+        match self.system_prompts.lock().remove(&mut rank, prompt) {
+            true => Ok(()),
+            false => Err(Error::not_found(format!("system prompt of {} bytes is not saved", prompt.len()))),
+        }
+    }
+
+    /// A stepped execution is over.
+    fn give_back(&self, rank: Box<RankRuntime>) {
+        *self.metrics.lock() = rank.metrics();
+        *self.rank.lock() = Some(rank);
+    }
+
+    /// Seeds of every sequence with their streams claimed; none is claimed where one is refused.
+    fn seeds(&self, request: &Request) -> Result<Vec<Seed>> {
+        let mut seeds = prepare::seeds(&self.artifacts, request, self.bounds)?;
+        for (seed, stream) in seeds.iter_mut().zip(attach(request)?) {
+            seed.stream = stream;
+        }
+        Ok(seeds)
+    }
+
+    fn lock_rank(&self) -> Result<MappedMutexGuard<'_, RankRuntime>> {
+        let guard = self.rank.try_lock().ok_or_else(busy)?;
+        MutexGuard::try_map(guard, |rank| rank.as_deref_mut()).map_err(|_| busy())
     }
 
     /// Moves the response of the latest dispatch out.
@@ -198,7 +301,7 @@ impl RuntimeCoordinator {
         if !self.plan.owns(rank) {
             return Err(Error::invalid(format!("rank {rank}, expected a local rank ({:?})", self.plan.local_ranks)));
         }
-        let _idle = self.rank.try_lock().ok_or_else(busy)?;
+        let _idle = self.lock_rank()?;
         self.response.lock().take().ok_or_else(|| Error::state("no response to take: nothing was dispatched, or it has been taken"))
     }
 
@@ -209,7 +312,7 @@ impl RuntimeCoordinator {
 
     /// Captures decode steps for replay. On the CPU there is nothing to capture: `true`.
     pub fn capture_decoding_cuda_graph(&self, _stream: usize) -> Result<bool> {
-        let _idle = self.rank.try_lock().ok_or_else(busy)?;
+        let _idle = self.lock_rank()?;
         self.check_usable()?;
         tracing::info!("nothing to capture on the CPU");
         Ok(true)
@@ -229,12 +332,14 @@ impl RuntimeCoordinator {
         self.succeeded.load(Ordering::Acquire)
     }
 
+    /// Whether a dispatch can honour a boundary hook: its one rank runs inline.
     pub fn supports_boundary_scheduling(&self) -> bool {
-        false
+        true
     }
 
+    /// Whether [`begin_stepped`](Self::begin_stepped) can succeed for this deployment.
     pub fn supports_stepped_execution(&self) -> bool {
-        false
+        true
     }
 
     pub fn artifacts(&self) -> &Arc<ModelArtifacts> {
@@ -256,15 +361,20 @@ impl RuntimeCoordinator {
 
     /// Counters as of the last finished dispatch, or of now where none runs.
     pub fn metrics(&self) -> RankMetrics {
-        match self.rank.try_lock() {
-            Some(rank) => rank.metrics(),
-            None => *self.metrics.lock(),
+        match self.lock_rank() {
+            Ok(rank) => rank.metrics(),
+            Err(_) => *self.metrics.lock(),
         }
     }
 
-    /// Cancels a running dispatch, waits for it to end, and refuses all later ones with STATE. Not from within a callback.
+    /// Cancels a running dispatch and waits for it to end, aborts an open stepped execution, and refuses all later ones with STATE.
+    /// Not from within a callback.
     pub fn shut_down(&self) {
         self.stopping.store(true, Ordering::Release);
+        let open = self.open.lock().upgrade();
+        if let Some(execution) = open {
+            execution.abort();
+        }
         drop(self.rank.lock());
     }
 
@@ -276,6 +386,17 @@ impl RuntimeCoordinator {
             return Err(Error::internal("the coordinator is unusable after an internal error; create a new one"));
         }
         Ok(())
+    }
+}
+
+/// The one seed of a joiner, under its index. Its stream is free again where there is not exactly one.
+fn single_sequence(mut seeds: Vec<Seed>, index: u32) -> Result<Seed> {
+    match (seeds.pop(), seeds.len()) {
+        (Some(seed), 0) => Ok(Seed { index, ..seed }),
+        (last, others) => {
+            seeds.into_iter().chain(last).filter_map(|seed| seed.stream).for_each(StreamProducer::release);
+            Err(Error::invalid(format!("a joining request has {} sequences, expected one", others + 1)))
+        }
     }
 }
 

@@ -10,7 +10,7 @@ use crate::cache::CacheIdentity;
 use crate::decoding::{GenerationDefaults, SettingSource, Settings, limits};
 use crate::error::{CapacityNumbers, Error, Result};
 use crate::rank::{CacheCommit, CachePolicy, Seed, Warning};
-use crate::text::{EncodeOptions, Message, RenderInput};
+use crate::text::{EncodeOptions, Message, RenderInput, Rendered};
 
 /// Prompts of every sequence of `request`, in order: exactly the ids inference feeds.
 pub(super) fn prompts(artifacts: &ModelArtifacts, request: &Request) -> Result<Vec<Vec<u32>>> {
@@ -53,19 +53,7 @@ fn prompt(artifacts: &ModelArtifacts, input: &Input, options: &SequenceOptions) 
             checked.collect::<Result<Vec<_>>>()?
         }
         Input::Text(text) => tokenizer.encode(text, EncodeOptions { add_special: true, parse_special: true })?,
-        Input::Messages(messages) if options.apply_chat_template.unwrap_or(true) => {
-            let rendered = artifacts.chat_template()?.render(&RenderInput {
-                messages,
-                tools: options.tools.as_deref(),
-                template_name: options.template_name.as_deref(),
-                add_generation_prompt: options.add_generation_prompt.unwrap_or(true),
-                enable_thinking: options.enable_thinking.unwrap_or(false),
-                variables: options.template_variables.as_ref(),
-                plain_content: options.plain_content.unwrap_or(true),
-                now: None,
-            })?;
-            tokenizer.encode_rendered(&rendered)?
-        }
+        Input::Messages(messages) if options.apply_chat_template.unwrap_or(true) => render_and_encode(artifacts, messages, options)?,
         Input::Messages(messages) => {
             let text: Vec<String> = messages.iter().map(Message::text).collect::<Result<_>>()?;
             tokenizer.encode(&text.concat(), EncodeOptions { add_special: true, parse_special: true })?
@@ -75,6 +63,43 @@ fn prompt(artifacts: &ModelArtifacts, input: &Input, options: &SequenceOptions) 
         return Err(Error::invalid("empty prompt: 0 tokens, expected at least 1"));
     }
     Ok(ids)
+}
+
+/// Renders messages through the model's template and encodes them, text of control tokens in contents staying text.
+pub(super) fn render_and_encode(artifacts: &ModelArtifacts, messages: &[Message], options: &SequenceOptions) -> Result<Vec<u32>> {
+    let rendered = artifacts.chat_template()?.render(&RenderInput {
+        messages,
+        tools: options.tools.as_deref(),
+        template_name: options.template_name.as_deref(),
+        add_generation_prompt: options.add_generation_prompt.unwrap_or(true),
+        enable_thinking: options.enable_thinking.unwrap_or(false),
+        variables: options.template_variables.as_ref(),
+        plain_content: options.plain_content.unwrap_or(true),
+        now: None,
+    })?;
+    artifacts.tokenizer().encode_rendered(&rendered)
+}
+
+/// Encodes text that a template has rendered already: control tokens are what they say, BOS is added where it is missing.
+pub(super) fn encode_rendered_text(artifacts: &ModelArtifacts, text: &str) -> Result<Vec<u32>> {
+    artifacts.tokenizer().encode_rendered(&Rendered::from_text(text))
+}
+
+/// Settings of a sequence that nobody reads.
+pub(super) fn greedy(max_new_tokens: u32) -> Settings {
+    Settings {
+        sampling: SamplingParams::GREEDY,
+        temperature_source: SettingSource::Default,
+        top_k_source: SettingSource::Default,
+        top_p_source: SettingSource::Default,
+        min_p_source: SettingSource::Default,
+        repetition_penalty_source: SettingSource::Default,
+        seed: 0,
+        seed_given: true,
+        max_new_tokens,
+        num_logprobs: None,
+        skip_special_tokens: true,
+    }
 }
 
 struct Preparation<'a> {

@@ -146,6 +146,13 @@ impl Sequence {
         self.index
     }
 
+    /// Gives its stream back unused: it was never admitted.
+    pub fn release(self: Box<Self>) {
+        if let Some(stream) = self.stream {
+            stream.release();
+        }
+    }
+
     /// Tokens whose keys and values are not in the pages yet; at least 1 until the sequence ends.
     pub(super) fn pending(&self) -> &[u32] {
         &self.tokens[self.kv_len as usize..]

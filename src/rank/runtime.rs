@@ -205,13 +205,13 @@ impl RankRuntime {
         self.cache.unpin(node);
     }
 
-    /// Runs `plan` in one pass of the model and commits what it gave.
+    /// Runs `plan` in one pass of the model, commits what it gave, and adds that to `result`.
     ///
     /// Residents that were cancelled, planned or not, end first and without running. After an error nothing of the step is
     /// visible but those, in `result.finished`. Errors: INVALID_ARGUMENT (a stale or repeated resident, too many rows), STATE (a
     /// decode before the prompt's end), NO_CAPACITY (pages are short; retire or park someone), and what the executor reports.
     pub fn step(&mut self, plan: &StepPlan, result: &mut StepResult) -> Result<()> {
-        result.start(self.metrics.steps + 1);
+        result.step_id = self.metrics.steps + 1;
         self.check(plan)?;
         self.end_cancelled(result);
         self.gather(plan)?;
@@ -367,9 +367,11 @@ impl RankRuntime {
             sequence.advance(extent.to - extent.from, extent.seat, &mut self.cache);
             self.cache.trim(extent.seat, extent.to);
         }
-        result.decode_rows = plan.decode.iter().filter(|r| self.seats[r.slot as usize].sequence.is_some()).count() as u32;
-        result.prefill_rows = self.buffers.tokens.len() as u32 - result.decode_rows;
-        self.metrics.prefill_tokens += u64::from(result.prefill_rows);
+        let decoded = plan.decode.iter().filter(|r| self.seats[r.slot as usize].sequence.is_some()).count() as u32;
+        let prefilled = self.buffers.tokens.len() as u32 - decoded;
+        result.decode_rows += decoded;
+        result.prefill_rows += prefilled;
+        self.metrics.prefill_tokens += u64::from(prefilled);
         for output in 0..self.buffers.output_seats.len() {
             let slot = self.buffers.output_seats[output];
             let seat = &mut self.seats[slot as usize];

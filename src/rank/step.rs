@@ -50,8 +50,8 @@ pub struct StepResult {
 }
 
 impl StepResult {
-    pub(super) fn start(&mut self, step_id: u64) {
-        self.step_id = step_id;
+    /// Empties it, keeping its memory. A step adds to what is there.
+    pub fn clear(&mut self) {
         self.deltas.clear();
         self.tokens.clear();
         self.finished.clear();

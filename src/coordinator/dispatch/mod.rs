@@ -7,17 +7,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use super::response::Timings;
+use super::schedule::{Chunks, plan_step};
 use crate::error::{Error, Result, Status};
 use crate::rank::{Admission, RankRuntime, ResidentRef, Sequence, SequenceResult, StepPlan, StepResult};
-
-/// Prompt tokens per step.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Chunks {
-    /// While nobody decodes.
-    pub alone: u32,
-    /// Beside residents that decode, so that they do not wait long.
-    pub mixed: u32,
-}
 
 pub(super) struct Dispatch<'a> {
     rank: &'a mut RankRuntime,
@@ -41,15 +33,15 @@ impl<'a> Dispatch<'a> {
         rank: &'a mut RankRuntime,
         chunks: Chunks,
         stop: &'a AtomicBool,
-        sequences: VecDeque<Box<Sequence>>,
+        waiting: VecDeque<Box<Sequence>>,
         started: Instant,
     ) -> Self {
         Dispatch {
             rank,
             chunks,
             stop,
-            results: Vec::with_capacity(sequences.len()),
-            waiting: sequences,
+            results: Vec::with_capacity(waiting.len()),
+            waiting,
             seated: Vec::new(),
             full: false,
             plan: StepPlan::default(),
@@ -59,16 +51,19 @@ impl<'a> Dispatch<'a> {
         }
     }
 
-    /// Runs to the end. Results are in the order of the request; each sequence has exactly one.
-    pub(super) fn run(mut self) -> (Vec<SequenceResult>, Timings) {
+    /// Runs to the end. `boundary` is called before every step, and once more when nothing is left to run; what it admits then
+    /// goes on. Results are in the order of their indices; each sequence has exactly one, taken by the boundary or returned.
+    pub(super) fn run(mut self, mut boundary: impl FnMut(&mut Self)) -> (Vec<SequenceResult>, Timings) {
         loop {
             self.end_waiting();
             self.admit();
-            self.plan_step();
+            boundary(&mut self);
+            plan_step(self.rank, &self.seated, self.chunks, &mut self.plan);
             if self.plan.is_empty() {
                 break;
             }
             let begun = Instant::now();
+            self.step.clear();
             let outcome = self.rank.step(&self.plan, &mut self.step);
             self.account(begun.elapsed());
             self.collect();
@@ -81,6 +76,35 @@ impl<'a> Dispatch<'a> {
         self.results.sort_by_key(|result| result.index);
         self.timings.total = self.started.elapsed();
         (self.results, self.timings)
+    }
+
+    /// Sequences that have not ended, with a seat or waiting for one.
+    pub(super) fn live(&self) -> usize {
+        self.seated.len() + self.waiting.len()
+    }
+
+    pub(super) fn rank(&self) -> &RankRuntime {
+        self.rank
+    }
+
+    /// Gives a sequence of a boundary's a seat, if there is one now. It comes back where there is none.
+    pub(super) fn join(&mut self, sequence: Box<Sequence>) -> Admission {
+        // Those who came first have the next seat.
+        if self.full || !self.waiting.is_empty() {
+            return Admission::NoCapacity(sequence, Error::no_capacity("others wait for a seat or for pages"));
+        }
+        let admission = self.rank.admit(sequence);
+        if let Admission::Admitted(resident) = admission {
+            self.seated.push(resident);
+        }
+        admission
+    }
+
+    /// Hands over what has ended at or above an index.
+    pub(super) fn take_completed(&mut self, first_index: u32) -> Vec<SequenceResult> {
+        let (taken, kept) = std::mem::take(&mut self.results).into_iter().partition(|result| result.index >= first_index);
+        self.results = kept;
+        taken
     }
 
     /// Ends those that were cancelled before they had a seat; all of them when the coordinator shuts down.
@@ -116,27 +140,6 @@ impl<'a> Dispatch<'a> {
                 // Nobody will make room: it can never fit.
                 Admission::NoCapacity(sequence, error) | Admission::Rejected(sequence, error) => {
                     self.results.push(self.rank.conclude(sequence, Some(error.context(format!("sequence {index}")))));
-                }
-            }
-        }
-    }
-
-    /// A tick for everyone who decodes, and prompt chunks in order of arrival as far as the step's share for them goes.
-    fn plan_step(&mut self) {
-        self.plan.clear();
-        for &resident in &self.seated {
-            if matches!(self.rank.is_prefilling(resident), Ok(false)) {
-                self.plan.decode.push(resident);
-            }
-        }
-        let mut left = if self.plan.decode.is_empty() { self.chunks.alone } else { self.chunks.mixed };
-        for &resident in &self.seated {
-            if left > 0 && matches!(self.rank.is_prefilling(resident), Ok(true)) {
-                let others = self.plan.prefill.iter().map(|&(other, _)| other);
-                let rows = self.rank.prefill_rows(resident, others).unwrap_or(0).min(left);
-                if rows > 0 {
-                    self.plan.prefill.push((resident, rows));
-                    left -= rows;
                 }
             }
         }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 
+use super::super::schedule::Chunks;
 use super::*;
 use crate::backend::SamplingParams;
 use crate::decoding::{FinishReason, SettingSource, Settings};
@@ -78,7 +79,7 @@ fn run(cases: &[Case], sizes: FakeSizes, mixed: u32, change: impl FnOnce(&mut Fa
         })
         .collect();
     let chunks = Chunks { alone: sizes.chunk as u32, mixed };
-    let (results, _) = Dispatch::new(&mut rank, chunks, &stop, sequences, Instant::now()).run();
+    let (results, _) = Dispatch::new(&mut rank, chunks, &stop, sequences, Instant::now()).run(|_| ());
     let streamed = channels
         .iter()
         .map(|channel| {
@@ -222,7 +223,7 @@ fn identities_do_not_share() {
         let sequence = rank.sequence(Seed { identity, ..seed(0, &case) });
         let chunks = Chunks { alone: 64, mixed: 8 };
         let stop = AtomicBool::new(false);
-        let (results, _) = Dispatch::new(&mut rank, chunks, &stop, VecDeque::from([sequence]), Instant::now()).run();
+        let (results, _) = Dispatch::new(&mut rank, chunks, &stop, VecDeque::from([sequence]), Instant::now()).run(|_| ());
         results[0].reused_tokens
     };
     assert_eq!(["", "a", "a", ""].map(&mut reused), [0, 0, 48, 48]);
@@ -285,7 +286,7 @@ fn a_cancel_before_the_first_step_gives_one_terminal_chunk() {
     let sequence = rank.sequence(Seed { stream: Some(channel.attach().unwrap()), ..seed(0, &case(&[1, 2], 5)) });
     channel.cancel();
     let (results, _) =
-        Dispatch::new(&mut rank, Chunks { alone: 8, mixed: 8 }, &AtomicBool::new(false), VecDeque::from([sequence]), Instant::now()).run();
+        Dispatch::new(&mut rank, Chunks { alone: 8, mixed: 8 }, &AtomicBool::new(false), VecDeque::from([sequence]), Instant::now()).run(|_| ());
     assert_eq!((results[0].finish_reason, results[0].output_ids.len()), (FinishReason::Cancelled, 0));
     let last = channel.try_pop().unwrap();
     assert!(last.finished && last.reason == FinishReason::Cancelled && channel.try_pop().is_none());
@@ -303,6 +304,7 @@ fn a_cancel_inside_a_long_prefill_ends_it_at_the_next_step() {
     rank.step(&plan, &mut result).unwrap();
     assert_eq!((result.prefill_rows, rank.pending(resident).unwrap()), (2, 98));
     channel.cancel();
+    result.clear();
     rank.step(&plan, &mut result).unwrap();
     assert_eq!((result.prefill_rows, result.finished.len()), (0, 1));
     assert_eq!(result.finished[0].1.finish_reason, FinishReason::Cancelled);
