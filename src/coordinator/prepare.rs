@@ -9,7 +9,7 @@ use crate::backend::{RopeId, RopeTable, SamplingParams};
 use crate::cache::CacheIdentity;
 use crate::decoding::{GenerationDefaults, SettingSource, Settings, limits};
 use crate::error::{CapacityNumbers, Error, Result};
-use crate::rank::{CacheCommit, CachePolicy, Seed, Warning};
+use crate::rank::{CacheCommit, CachePolicy, Guidance, Seed, Warning};
 use crate::text::{EncodeOptions, Message, RenderInput, Rendered};
 
 /// Prompts of every sequence of `request`, in order: exactly the ids inference feeds.
@@ -149,10 +149,18 @@ impl Preparation<'_> {
             on_token: None,
             identity: CacheIdentity { content: rope_content(&ropes), salt: options.cache_salt.clone().unwrap_or_default() },
             cache: self.cache_policy(),
+            guide: self.guidance()?,
             ropes,
             warnings,
             prompt,
         })
+    }
+
+    fn guidance(&self) -> Result<Option<Guidance>> {
+        let Some(spec) = &self.options.guide else { return Ok(None) };
+        let guide = Box::new(self.artifacts.guide_compiler()?.compile(spec)?);
+        let after = self.options.enable_thinking.unwrap_or(false).then(|| self.artifacts.end_of_thinking()).flatten();
+        Ok(Some(Guidance { guide, after }))
     }
 
     /// With the context cache off, pinned system prompts are still found.

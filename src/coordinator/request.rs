@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
+use crate::decoding::GuideSpec;
 use crate::rank::{StreamChannel, TokenCallback};
 use crate::text::Message;
 
@@ -74,6 +75,8 @@ pub struct SequenceOptions {
     pub cache_salt: Option<String>,
     /// Save the system message's keys and values before running. Default false.
     pub save_system_prompt: Option<bool>,
+    /// What the output must be. With thinking it holds after the end of the thinking.
+    pub guide: Option<GuideSpec>,
 }
 
 /// What the context cache keeps of a sequence.
@@ -119,7 +122,7 @@ impl SequenceOptions {
         merge!(
             temperature, top_p, top_k, min_p, repetition_penalty, presence_penalty, frequency_penalty, max_generate_length, seed,
             num_logprobs, stop, logit_bias, extra_eos_ids, ignore_eos, apply_chat_template, add_generation_prompt, enable_thinking,
-            tools, template_variables, template_name, skip_special_tokens, plain_content, cache_bypass, cache_commit, cache_salt, save_system_prompt,
+            tools, template_variables, template_name, skip_special_tokens, plain_content, cache_bypass, cache_commit, cache_salt, save_system_prompt, guide,
         )
     }
 }

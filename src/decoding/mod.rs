@@ -1,12 +1,15 @@
 //! How tokens are chosen and when generation ends.
 //!
-//! Owns: the effective settings of a sequence and where each came from, token counts for penalties, stop strings, finish reasons.
+//! Owns: the effective settings of a sequence and where each came from, token counts for penalties, guides, stop strings, finish
+//! reasons.
 //! Never: the arithmetic on logits (a backend's), or whose sequence it is (`rank`).
 
+mod guide;
 mod history;
 mod settings;
 mod stops;
 
+pub use guide::{Guide, GuideCompiler, GuideSpec};
 pub use history::TokenHistory;
 pub use settings::{GenerationDefaults, SettingSource, Settings, limits};
 pub use stops::{StopMatcher, StopScan};

@@ -5,6 +5,7 @@
 #[cfg(test)]
 pub(crate) mod fake;
 mod logprobs;
+mod masks;
 mod output;
 mod resident;
 mod runtime;
@@ -12,7 +13,7 @@ mod step;
 mod stream;
 
 pub use logprobs::{Logprobs, TokenLogprobs};
-pub use resident::{CacheCommit, CachePolicy, ResidentRef, Seed, Sequence, SequenceResult};
+pub use resident::{CacheCommit, CachePolicy, Guidance, ResidentRef, Seed, Sequence, SequenceResult};
 pub use runtime::{Admission, RankLimits, RankMetrics, RankRuntime, RankSizes};
 pub use step::{Delta, StepPlan, StepResult};
 pub use stream::{StreamChannel, StreamChunk, StreamProducer};

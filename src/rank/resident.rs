@@ -6,7 +6,7 @@ use super::output::Output;
 use super::{Logprobs, StreamProducer, TokenCallback, TokenInfo, TokenLogprobs, Warning};
 use crate::backend::{RopeId, RopeTable, SampleFault, SampleRow, Sampled};
 use crate::cache::{CacheIdentity, Chain, KvCache, NodeId};
-use crate::decoding::{FinishReason, Settings, TokenHistory};
+use crate::decoding::{FinishReason, Guide, Settings, TokenHistory};
 use crate::error::Error;
 use crate::text::Tokenizer;
 
@@ -35,7 +35,15 @@ pub struct Seed {
     pub ropes: Vec<(RopeId, RopeTable)>,
     pub identity: CacheIdentity,
     pub cache: CachePolicy,
+    pub guide: Option<Guidance>,
     pub warnings: Vec<Warning>,
+}
+
+/// A sequence's guide, and when it begins to hold.
+pub struct Guidance {
+    pub guide: Box<Guide>,
+    /// The output is free until this token has been said (the end of a model's thinking). `None`: the guide holds from the start.
+    pub after: Option<u32>,
 }
 
 /// How a sequence uses the context cache.
@@ -100,6 +108,10 @@ pub struct Sequence {
     /// Where its pages hang in the context cache; `None` without a seat.
     chain: Option<Chain>,
     reused: u32,
+    /// `None` while the mask worker has it, too.
+    guide: Option<Box<Guide>>,
+    guided: bool,
+    guide_after: Option<u32>,
     warnings: Vec<Warning>,
     cancelled: bool,
     finished: Option<(FinishReason, Option<Error>)>,
@@ -110,7 +122,9 @@ const RESERVED_OUTPUT: usize = 16 * 1024;
 
 impl Sequence {
     pub(super) fn new(seed: Seed, tokenizer: &Tokenizer) -> Self {
-        let Seed { index, prompt, settings, bias, end_tokens, stops, stream, on_token, ropes, identity, cache, warnings } = seed;
+        let Seed { index, prompt, settings, bias, end_tokens, stops, stream, on_token, ropes, identity, cache, guide, warnings } = seed;
+        let guided = guide.is_some();
+        let (guide, guide_after) = guide.map_or((None, None), |g| (Some(g.guide), g.after));
         let expected = (settings.max_new_tokens as usize).min(RESERVED_OUTPUT);
         let history = settings.sampling.has_penalties().then(|| TokenHistory::from_prompt(&prompt));
         let output = Output::new(tokenizer, &stops, settings.skip_special_tokens, 8 * expected);
@@ -136,6 +150,9 @@ impl Sequence {
             cache,
             chain: None,
             reused: 0,
+            guide,
+            guided,
+            guide_after,
             warnings,
             cancelled: false,
             finished: None,
@@ -244,8 +261,36 @@ impl Sequence {
             draw: self.tokens.len() as u64,
             bias: &self.bias,
             counts: self.history.as_ref().map_or(&[], TokenHistory::counts),
-            mask: None,
+            mask: self.holding_guide().map(Guide::mask),
             logprobs: self.settings.num_logprobs,
+        }
+    }
+
+    /// The guide, where it holds for the next token.
+    fn holding_guide(&self) -> Option<&Guide> {
+        self.guide.as_deref().filter(|_| self.guide_after.is_none())
+    }
+
+    /// Lends the guide out to have its mask computed, where the next token needs one.
+    pub(super) fn lend_guide(&mut self) -> Option<Box<Guide>> {
+        self.holding_guide()?;
+        self.guide.take()
+    }
+
+    pub(super) fn return_guide(&mut self, guide: Box<Guide>) {
+        self.guide = Some(guide);
+    }
+
+    /// Tells the guide of a token, or waits for the token after which it holds.
+    fn follow_guide(&mut self, token: u32) {
+        match self.guide_after {
+            Some(marker) if marker == token => self.guide_after = None,
+            Some(_) => {}
+            None => {
+                if let Some(guide) = &mut self.guide {
+                    guide.accept(token);
+                }
+            }
         }
     }
 
@@ -253,14 +298,21 @@ impl Sequence {
     pub(super) fn take(&mut self, sampled: &Sampled, tokenizer: &Tokenizer) -> bool {
         if let Some(fault) = sampled.fault {
             let position = self.tokens.len();
-            let what = match fault {
-                SampleFault::NonFinite => "non-finite logits",
-                SampleFault::NothingAllowed => "logit bias and masks leave no token to choose",
+            let what = match (fault, self.guide.as_ref().and_then(|guide| guide.error())) {
+                (SampleFault::NonFinite, _) => "non-finite logits",
+                (SampleFault::NothingAllowed, Some(error)) => &format!("the guide allows no token ({error})"),
+                (SampleFault::NothingAllowed, None) => "guide and logit bias leave no token to choose",
             };
             self.finish(tokenizer, FinishReason::Error, Some(Error::internal(format!("{what} at position {position}"))));
             return false;
         }
+        if self.guided && self.guide.is_none() {
+            let error = Error::internal("the guide of this sequence was lost");
+            self.finish(tokenizer, FinishReason::Error, Some(error));
+            return false;
+        }
         let token = sampled.token;
+        self.follow_guide(token);
         self.tokens.push(token);
         if let Some(history) = &mut self.history {
             history.push_output(token);

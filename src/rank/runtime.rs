@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::masks::MaskWorker;
 use super::resident::{ResidentRef, Seed, Sequence, SequenceResult};
 use super::step::{StepBuffers, StepPlan, StepResult};
 use crate::backend::{Executor, KvGroup, MemoryUse, PageTable, StepBatch};
@@ -68,6 +69,7 @@ pub struct RankRuntime {
     seats: Vec<Seat>,
     buffers: StepBuffers,
     extents: Vec<Extent>,
+    masks: Option<MaskWorker>,
     limits: RankLimits,
     metrics: RankMetrics,
 }
@@ -92,6 +94,7 @@ impl RankRuntime {
             seats: (0..plan.seats).map(|_| Seat { epoch: 0, sequence: None }).collect(),
             buffers: StepBuffers::new(sizes.max_rows, plan.seats),
             extents: Vec::with_capacity(plan.seats),
+            masks: None,
             limits: RankLimits {
                 seats: plan.seats,
                 max_sequence: plan.max_sequence,
@@ -336,6 +339,7 @@ impl RankRuntime {
     }
 
     fn execute(&mut self) -> Result<()> {
+        self.lend_guides();
         let mut tables = [PageTable { pages: &[], stride: 0 }; MAX_GROUPS];
         let mut groups = 0;
         for table in self.cache.tables() {
@@ -343,13 +347,19 @@ impl RankRuntime {
             groups += 1;
         }
         let buffers = &mut self.buffers;
-        self.executor.forward(&StepBatch {
+        let ran = self.executor.forward(&StepBatch {
             tokens: &buffers.tokens,
             positions: &buffers.positions,
             spans: &buffers.spans,
             outputs: &buffers.outputs,
             page_tables: &tables[..groups],
-        })?;
+        });
+        while let Some((seat, guide)) = self.masks.as_mut().and_then(MaskWorker::take) {
+            if let Some(sequence) = &mut self.seats[seat as usize].sequence {
+                sequence.return_guide(guide);
+            }
+        }
+        ran?;
         let mut rows = buffers.borrow_rows();
         rows.extend(buffers.output_seats.iter().enumerate().filter_map(|(output, &seat)| {
             self.seats[seat as usize].sequence.as_deref().map(|sequence| sequence.sample_row(output as u32))
@@ -358,6 +368,25 @@ impl RankRuntime {
         let outcome = if count == 0 { Ok(()) } else { self.executor.sample(&rows, &mut buffers.sampled[..count]) };
         buffers.return_rows(rows);
         outcome
+    }
+
+    /// Has the masks of guided sequences computed beside the model's pass.
+    fn lend_guides(&mut self) {
+        for &seat in &self.buffers.output_seats {
+            let Some(sequence) = self.seats[seat as usize].sequence.as_deref_mut() else { continue };
+            let Some(guide) = sequence.lend_guide() else { continue };
+            if self.masks.is_none() {
+                self.masks = MaskWorker::start().ok();
+            }
+            let refused = match &mut self.masks {
+                Some(worker) => worker.give(seat, guide),
+                None => Err(guide),
+            };
+            if let Err(mut guide) = refused {
+                guide.prepare();
+                sequence.return_guide(guide);
+            }
+        }
     }
 
     fn commit(&mut self, plan: &StepPlan, result: &mut StepResult) {
