@@ -8,6 +8,7 @@
 mod boundary;
 mod config;
 mod dispatch;
+pub mod json;
 mod plan;
 mod prepare;
 mod request;
@@ -18,6 +19,7 @@ mod system_prompt;
 
 pub use config::{Config, ContextCacheConfig, Device, KvBudget, LaunchMode, LoadProgress, ParallelConfig, TemplateOverride};
 pub use boundary::{AdmitDecision, BoundaryHook, GenerationBoundary, materialize};
+pub use prepare::render_chat;
 pub use request::{CommitPolicy, Input, Request, Sequence, SequenceOptions};
 pub use response::{Response, Timings};
 pub use stepped::{AdmissionResult, StepView, SteppedExecution};
@@ -368,14 +370,19 @@ impl RuntimeCoordinator {
     }
 
     /// Cancels a running dispatch and waits for it to end, aborts an open stepped execution, and refuses all later ones with STATE.
-    /// Not from within a callback.
+    /// Not from within a callback: [`begin_shut_down`](Self::begin_shut_down) is for those.
     pub fn shut_down(&self) {
-        self.stopping.store(true, Ordering::Release);
+        self.begin_shut_down();
         let open = self.open.lock().upgrade();
         if let Some(execution) = open {
             execution.abort();
         }
         drop(self.rank.lock());
+    }
+
+    /// Cancels a running dispatch, within one step, and refuses all later ones with STATE; does not wait.
+    pub fn begin_shut_down(&self) {
+        self.stopping.store(true, Ordering::Release);
     }
 
     fn check_usable(&self) -> Result<()> {

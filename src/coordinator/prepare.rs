@@ -67,7 +67,26 @@ fn prompt(artifacts: &ModelArtifacts, input: &Input, options: &SequenceOptions) 
 
 /// Renders messages through the model's template and encodes them, text of control tokens in contents staying text.
 pub(super) fn render_and_encode(artifacts: &ModelArtifacts, messages: &[Message], options: &SequenceOptions) -> Result<Vec<u32>> {
-    let rendered = artifacts.chat_template()?.render(&RenderInput {
+    artifacts.tokenizer().encode_rendered(&render(artifacts, messages, options)?)
+}
+
+/// The text a chat sequence of `request` is rendered to: what inference encodes and feeds.
+///
+/// Errors: INVALID_ARGUMENT where there is no such sequence or it is no chat; TEMPLATE.
+pub fn render_chat(artifacts: &ModelArtifacts, request: &Request, sequence: usize) -> Result<String> {
+    let Some(sequence) = request.sequences.get(sequence) else {
+        let count = request.sequences.len();
+        return Err(Error::invalid(format!("sequence: {sequence}, expected less than {count}, the sequences of the request")));
+    };
+    let Input::Messages(messages) = &sequence.input else {
+        return Err(Error::invalid("sequence has a prompt of its own, expected a chat"));
+    };
+    let options = sequence.options.or(&request.defaults);
+    crate::text::on_deep_stack(|| Ok(render(artifacts, messages, &options)?.text()))
+}
+
+fn render(artifacts: &ModelArtifacts, messages: &[Message], options: &SequenceOptions) -> Result<Rendered> {
+    artifacts.chat_template()?.render(&RenderInput {
         messages,
         tools: options.tools.as_deref(),
         template_name: options.template_name.as_deref(),
@@ -76,8 +95,7 @@ pub(super) fn render_and_encode(artifacts: &ModelArtifacts, messages: &[Message]
         variables: options.template_variables.as_ref(),
         plain_content: options.plain_content.unwrap_or(true),
         now: None,
-    })?;
-    artifacts.tokenizer().encode_rendered(&rendered)
+    })
 }
 
 /// Encodes text that a template has rendered already: control tokens are what they say, BOS is added where it is missing.
