@@ -1,6 +1,7 @@
 #!/bin/sh
 # Measures Tactus against the pinned llama.cpp. The first run builds llama.cpp for this processor in target/peer-venv (a few minutes).
-# Arguments are handed to bench_peer.py; see its --help.
+# Arguments are handed to bench_peer.py; see its --help. `bench_peer.sh --goldens` instead runs the peer along the committed goldens of the
+# real models and says whether it still gives them.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 venv=$root/target/peer-venv
@@ -11,5 +12,9 @@ if ! cmp -s "$wanted" "$venv/installed.txt"; then
     # From source, never from a wheel: a wheel may have been built for another processor.
     "$venv/bin/python" -m pip install --disable-pip-version-check --no-binary llama-cpp-python --no-cache-dir -r "$wanted" >&2
     cp "$wanted" "$venv/installed.txt"
+fi
+if [ "${1-}" = --goldens ]; then
+    shift
+    exec "$venv/bin/python" "$root/scripts/make_real_goldens.py" --check "$@"
 fi
 exec "$venv/bin/python" "$root/scripts/bench_peer.py" "$@"

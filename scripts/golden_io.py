@@ -104,7 +104,12 @@ def write_reference(name, model, entries, arrays, **more):
     folder.mkdir(parents=True, exist_ok=True)
     document = {"model": model, "made_with": made_with(), **more, "prompts": entries}
     (folder / f"{name}.json").write_text(compact_json(document))
-    save_file({k: numpy.ascontiguousarray(v) for k, v in arrays.items()}, folder / f"{name}.safetensors")
+    save_arrays(arrays, folder / f"{name}.safetensors")
+
+
+def save_arrays(arrays, path):
+    save_file({k: numpy.ascontiguousarray(v) for k, v in arrays.items()}, path)
+    path.chmod(0o644)  # the writer leaves 0600
 
 
 def compact_json(document):

@@ -48,6 +48,8 @@ class Model:
             _fail(f"{self.path}: llama.cpp does not load it")
         self.vocab = lib.llama_model_get_vocab(self.handle)
         self.n_vocab = lib.llama_vocab_n_tokens(self.vocab)
+        self.bos = lib.llama_vocab_bos(self.vocab)
+        self.eos = lib.llama_vocab_eos(self.vocab)
 
     def close(self):
         if self.handle:
