@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use tactus::Status;
 use tactus::coordinator::{
-    CommitPolicy, Config, ContextCacheConfig, DispatchOptions, Input, Request, Response, RuntimeCoordinator, Sequence, SequenceOptions,
+    CommitPolicy, Config, ContextCacheConfig, DispatchOptions, Input, Request, Response, RuntimeCoordinator, Sequence,
+    SequenceOptions,
 };
 use tactus::decoding::FinishReason;
 use tactus::rank::{SequenceResult, StepPlan, StreamChannel};
@@ -61,7 +62,8 @@ fn single_batched_and_chunked_runs_agree_exactly() {
         let whole = coordinator(config(model));
         let alone: Vec<_> = sequences.iter().map(|s| dispatch(&whole, vec![s.clone()]).remove(0)).collect();
         let batched = dispatch(&whole, sequences.clone());
-        let chunked = coordinator(Config { prefill_chunk: 5, mixed_prefill_chunk: 3, max_batch: 3, cpu_threads: 1, ..config(model) });
+        let chunked =
+            coordinator(Config { prefill_chunk: 5, mixed_prefill_chunk: 3, max_batch: 3, cpu_threads: 1, ..config(model) });
         let chunked = dispatch(&chunked, sequences.clone());
         for (i, alone) in alone.iter().enumerate() {
             for other in [&batched[i], &chunked[i]] {
@@ -93,7 +95,10 @@ fn stepped_and_hooked_runs_agree_with_a_dispatch() {
             assert_eq!(boundary.resident_count(), 2);
         }
         // A call into the coordinator from inside is refused.
-        assert_eq!(whole.dispatch_request(&request(&first), &DispatchOptions::default(), None).unwrap_err().status(), Status::Busy);
+        assert_eq!(
+            whole.dispatch_request(&request(&first), &DispatchOptions::default(), None).unwrap_err().status(),
+            Status::Busy
+        );
         joined.extend(boundary.take_completed_at_or_above(1).into_values());
     };
     whole.dispatch_request(&request(&first), &DispatchOptions::default(), Some(&mut hook)).unwrap();
@@ -146,7 +151,11 @@ fn stepped_and_hooked_runs_agree_with_a_dispatch() {
 fn the_context_cache_changes_nothing_but_the_work() {
     for model in [LLAMA, GEMMA] {
         let cold = coordinator(config(model));
-        let warm = coordinator(Config { context_cache: ContextCacheConfig { enabled: true, max_records: 16 }, page_tokens: 16, ..config(model) });
+        let warm = coordinator(Config {
+            context_cache: ContextCacheConfig { enabled: true, max_records: 16 },
+            page_tokens: 16,
+            ..config(model)
+        });
         let first = sequence(ids(120, 1), 20);
         let expected = dispatch(&cold, vec![first.clone()]).remove(0);
         for (run, reused) in [(0, 0), (1, 112), (2, 112)] {
@@ -247,7 +256,10 @@ fn bad_requests_are_refused_by_name() {
     refuse(biased(vec![(3, 1.0), (3, 2.0)]), Status::InvalidArgument, "token 3 occurs twice");
     refuse(biased((0..2000).map(|i| (i, 1.0)).collect()), Status::InvalidArgument, "2000 entries");
     let request = Request::default();
-    assert_eq!(whole.dispatch_request(&request, &DispatchOptions::default(), None).unwrap_err().status(), Status::InvalidArgument);
+    assert_eq!(
+        whole.dispatch_request(&request, &DispatchOptions::default(), None).unwrap_err().status(),
+        Status::InvalidArgument
+    );
 
     // 57: the limit counts generated tokens only, and is lowered with a word where it does not fit.
     let results = dispatch(&whole, vec![sequence(ids(100, 0), 10), sequence(ids(100, 0), 40)]);
@@ -301,7 +313,8 @@ fn stop_strings_end_the_text() {
     let stop = plain.text[start..end].to_string();
     let channel = StreamChannel::new();
     let mut stopping = sequence(ids(9, 0), 40);
-    (stopping.options.stop, stopping.options.num_logprobs, stopping.stream) = (Some(vec![stop.clone()]), Some(0), Some(channel.clone()));
+    (stopping.options.stop, stopping.options.num_logprobs, stopping.stream) =
+        (Some(vec![stop.clone()]), Some(0), Some(channel.clone()));
     let stopped = dispatch(&whole, vec![stopping]).remove(0);
     assert_eq!(stopped.text, plain.text[..plain.text.find(&stop).unwrap()]);
     assert_eq!(stopped.finish_reason, FinishReason::StopWords);
@@ -319,7 +332,8 @@ fn seeds_reproduce_and_temperature_matters() {
         (sequence.options.temperature, sequence.options.seed) = (Some(temperature), seed);
         dispatch(&whole, vec![sequence]).remove(0)
     };
-    let distinct = |temperature| (0..8).map(|seed| run(temperature, Some(seed)).output_ids).collect::<std::collections::HashSet<_>>().len();
+    let distinct =
+        |temperature| (0..8).map(|seed| run(temperature, Some(seed)).output_ids).collect::<std::collections::HashSet<_>>().len();
     assert_eq!(distinct(0.0), 1);
     assert!(distinct(1.5) > 1);
     let drawn = run(1.5, None);
@@ -343,7 +357,8 @@ fn an_overlapping_dispatch_is_busy() {
                     let request = Request { sequences: vec![streamed], ..Request::default() };
                     match whole.dispatch_request(&request, &DispatchOptions::default(), None) {
                         Ok(()) => {
-                            let tokens = std::iter::from_fn(|| channel.try_pop()).flat_map(|chunk| chunk.token_ids).map(|t| t as i32);
+                            let tokens =
+                                std::iter::from_fn(|| channel.try_pop()).flat_map(|chunk| chunk.token_ids).map(|t| t as i32);
                             assert_eq!(tokens.collect::<Vec<_>>(), *expected);
                         }
                         Err(error) => assert_eq!(error.status(), Status::Busy),
@@ -363,7 +378,13 @@ fn shutting_down_cancels_a_running_dispatch() {
     streamed.stream = Some(channel.clone());
     let runner = {
         let whole = whole.clone();
-        std::thread::spawn(move || whole.dispatch_request(&Request { sequences: vec![streamed], ..Request::default() }, &DispatchOptions::default(), None))
+        std::thread::spawn(move || {
+            whole.dispatch_request(
+                &Request { sequences: vec![streamed], ..Request::default() },
+                &DispatchOptions::default(),
+                None,
+            )
+        })
     };
     channel.wait_pop(Duration::from_secs(60)).unwrap();
     whole.shut_down();

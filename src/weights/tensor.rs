@@ -101,13 +101,23 @@ pub struct Bytes {
     owner: Arc<dyn AsRef<[u8]> + Send + Sync>,
     start: usize,
     len: usize,
+    mapped: bool,
 }
 
 impl Bytes {
     /// The whole of `owner`.
     pub fn new(owner: Arc<dyn AsRef<[u8]> + Send + Sync>) -> Self {
         let len = (*owner).as_ref().len();
-        Bytes { owner, start: 0, len }
+        Bytes { owner, start: 0, len, mapped: false }
+    }
+
+    /// The whole of a mapped file.
+    pub fn mapped(owner: Arc<dyn AsRef<[u8]> + Send + Sync>) -> Self {
+        Bytes { mapped: true, ..Bytes::new(owner) }
+    }
+
+    pub fn is_mapped(&self) -> bool {
+        self.mapped
     }
 
     pub fn from_vec(bytes: Vec<u8>) -> Self {
@@ -119,7 +129,7 @@ impl Bytes {
         if start.checked_add(len)? > self.len {
             return None;
         }
-        Some(Bytes { owner: self.owner.clone(), start: self.start + start, len })
+        Some(Bytes { owner: self.owner.clone(), start: self.start + start, len, mapped: self.mapped })
     }
 }
 
