@@ -1,0 +1,172 @@
+//! Packing: stored tensors to tiles.
+//!
+//! Each part becomes a *segment*: tiles of 16 rows of one stored type, the last padded with zero rows. Parts are taken one after
+//! the other and rows in order, so that pages of a mapped file can be let go behind the reader.
+
+use std::ops::Range;
+
+use super::acts::ActFormat;
+use super::dense;
+use super::format::{self, BlockFormat};
+use super::kernels::Kernels;
+use super::lanes::LANES;
+use super::level::Level;
+use super::matrix::{PackedMatrix, Segment};
+use super::memory::AlignedBytes;
+use crate::backend::{RowOrder, Weight, WeightPart};
+use crate::error::{Error, Result};
+use crate::weights::StoredType;
+
+/// Told while packing which bytes of a part's tensor will not be read again.
+pub type Consumed<'a> = &'a mut dyn FnMut(&WeightPart, Range<usize>);
+
+/// How many stored bytes are read between two calls of the hook.
+const CONSUMED_EVERY: usize = 8 << 20;
+
+/// Packs `weight` for `level`.
+///
+/// `consumed` is called with consecutive byte ranges of each part's data, at the latest when the part is done.
+/// Errors: FORMAT where a part's shape or size is not what the weight needs, OUT_OF_MEMORY.
+pub fn pack(weight: &Weight, level: Level, consumed: Consumed<'_>) -> Result<PackedMatrix> {
+    let level = if level.is_available() { level } else { Level::Plain };
+    check(weight)?;
+    let mut segments = Vec::with_capacity(weight.parts.len());
+    let mut first_row = 0;
+    for part in &weight.parts {
+        let (ty, rows) = (part.tensor.ty, part.tensor.shape[0]);
+        if rows == 0 {
+            continue;
+        }
+        let too_large = || Error::out_of_memory(format!("{}: {rows} × {} {ty} is too large", part.tensor.name, weight.cols));
+        let tile_bytes = tile_bytes(ty, weight.cols).ok_or_else(too_large)?;
+        let tiles = rows.div_ceil(LANES);
+        let mut memory = AlignedBytes::zeroed(tiles.checked_mul(tile_bytes).ok_or_else(too_large)?, &part.tensor.name)?;
+        pack_rows(part, weight.cols, tile_bytes, &mut memory, consumed);
+        segments.push(Segment { first_row, rows, tiles, tile_bytes, ty, kernels: Kernels::of(ty, level), memory });
+        first_row += rows;
+    }
+    Ok(PackedMatrix::new(weight.rows, weight.cols, level, segments))
+}
+
+/// The form of activations that a stored type is multiplied with at `level`.
+pub fn act_format(ty: StoredType, level: Level) -> ActFormat {
+    Kernels::of(ty, level).acts
+}
+
+fn check(weight: &Weight) -> Result<()> {
+    let mut rows = 0usize;
+    for part in &weight.parts {
+        let tensor = &part.tensor;
+        let found = || format!("{}: {:?} {}", tensor.name, tensor.shape, tensor.ty);
+        let &[part_rows, cols] = tensor.shape.as_slice() else {
+            return Err(Error::format(format!("{}, expected a matrix of {} columns ({})", found(), weight.cols, part.name)));
+        };
+        if cols != weight.cols {
+            return Err(Error::format(format!("{}, expected {} columns ({})", found(), weight.cols, part.name)));
+        }
+        let per_row = tensor.ty.bytes_for(cols).ok_or_else(|| {
+            Error::format(format!("{}, expected columns in whole blocks of {}", found(), tensor.ty.block_elements()))
+        })?;
+        if per_row.checked_mul(part_rows) != Some(tensor.data.len()) {
+            return Err(Error::format(format!(
+                "{}, expected {part_rows} rows of {per_row} bytes, found {} bytes",
+                found(),
+                tensor.data.len()
+            )));
+        }
+        if let RowOrder::InterleavedPairs { head_dim } = part.order
+            && (head_dim == 0 || head_dim % 2 != 0 || part_rows % head_dim != 0)
+        {
+            return Err(Error::format(format!("{}, expected rows in heads of an even width, here {head_dim}", found())));
+        }
+        rows = rows.saturating_add(part_rows);
+    }
+    if rows != weight.rows {
+        let names: Vec<&str> = weight.parts.iter().map(|p| p.tensor.name.as_str()).collect();
+        return Err(Error::format(format!("{}: {rows} rows, expected {}", names.join(" + "), weight.rows)));
+    }
+    Ok(())
+}
+
+fn pack_rows(part: &WeightPart, cols: usize, tile_bytes: usize, memory: &mut [u8], consumed: Consumed<'_>) {
+    let (ty, rows) = (part.tensor.ty, part.tensor.shape[0]);
+    let data: &[u8] = &part.tensor.data;
+    let per_row = data.len() / rows;
+    let pack_row = row_packer(ty);
+    let mut told = 0;
+    for row in 0..rows {
+        let stored = part.order.stored_row(row);
+        let tile = &mut memory[row / LANES * tile_bytes..][..tile_bytes];
+        pack_row(&data[stored * per_row..][..per_row], cols, tile, row % LANES);
+        let safe = match part.order {
+            RowOrder::AsStored => row + 1,
+            RowOrder::InterleavedPairs { head_dim } => (row + 1) / head_dim * head_dim,
+        } * per_row;
+        if safe - told >= CONSUMED_EVERY {
+            consumed(part, told..safe);
+            told = safe;
+        }
+    }
+    if told < data.len() {
+        consumed(part, told..data.len());
+    }
+}
+
+fn tile_bytes(ty: StoredType, cols: usize) -> Option<usize> {
+    use StoredType::*;
+    fn of<F: BlockFormat>(cols: usize) -> Option<usize> {
+        (cols / 32).div_ceil(F::GROUP).checked_mul(F::RECORD)
+    }
+    match ty {
+        F32 | F16 | BF16 => dense::tile_bytes(ty, cols),
+        Q4_0 => of::<format::Q4_0>(cols),
+        Q4_1 => of::<format::Q4_1>(cols),
+        Q5_0 => of::<format::Q5_0>(cols),
+        Q5_1 => of::<format::Q5_1>(cols),
+        Q8_0 => of::<format::Q8_0>(cols),
+        Q2_K => of::<format::Q2K>(cols),
+        Q3_K => of::<format::Q3K>(cols),
+        Q4_K => of::<format::Q4K>(cols),
+        Q5_K => of::<format::Q5K>(cols),
+        Q6_K => of::<format::Q6K>(cols),
+        IQ4_NL => of::<format::Iq4Nl>(cols),
+        IQ4_XS => of::<format::Iq4Xs>(cols),
+    }
+}
+
+/// Writes one stored row to a lane of its tile.
+type RowPacker = fn(stored: &[u8], cols: usize, tile: &mut [u8], lane: usize);
+
+fn row_packer(ty: StoredType) -> RowPacker {
+    use StoredType::*;
+    fn blocks<F: BlockFormat>(stored: &[u8], _cols: usize, tile: &mut [u8], lane: usize) {
+        let (elements, bytes) = F::TYPE.block();
+        let per_stored = elements / 32;
+        for (i, stored) in stored.chunks_exact(bytes).enumerate() {
+            let block = i * per_stored;
+            F::pack(stored, &mut tile[block / F::GROUP * F::RECORD..][..F::RECORD], block % F::GROUP, lane);
+        }
+    }
+    fn floats<const BYTES: usize>(stored: &[u8], ty: StoredType, tile: &mut [u8], lane: usize) {
+        for (col, element) in stored.chunks_exact(BYTES).enumerate() {
+            tile[dense::element_at(ty, lane, col)..][..BYTES].copy_from_slice(element);
+        }
+    }
+    match ty {
+        F32 => |stored, _, tile, lane| floats::<4>(stored, F32, tile, lane),
+        F16 => |stored, _, tile, lane| floats::<2>(stored, F16, tile, lane),
+        BF16 => |stored, _, tile, lane| floats::<2>(stored, BF16, tile, lane),
+        Q4_0 => blocks::<format::Q4_0>,
+        Q4_1 => blocks::<format::Q4_1>,
+        Q5_0 => blocks::<format::Q5_0>,
+        Q5_1 => blocks::<format::Q5_1>,
+        Q8_0 => blocks::<format::Q8_0>,
+        Q2_K => blocks::<format::Q2K>,
+        Q3_K => blocks::<format::Q3K>,
+        Q4_K => blocks::<format::Q4K>,
+        Q5_K => blocks::<format::Q5K>,
+        Q6_K => blocks::<format::Q6K>,
+        IQ4_NL => blocks::<format::Iq4Nl>,
+        IQ4_XS => blocks::<format::Iq4Xs>,
+    }
+}
