@@ -369,6 +369,11 @@ impl RuntimeCoordinator {
         }
     }
 
+    /// Cancels a running dispatch at its next step and refuses all later ones with STATE, without waiting.
+    pub fn begin_shut_down(&self) {
+        self.stopping.store(true, Ordering::Release);
+    }
+
     /// Cancels a running dispatch and waits for it to end, aborts an open stepped execution, and refuses all later ones with STATE.
     /// Not from within a callback: [`begin_shut_down`](Self::begin_shut_down) is for those.
     pub fn shut_down(&self) {
