@@ -21,6 +21,7 @@
 
 pub mod backend;
 pub mod error;
+pub mod model;
 pub mod weights;
 
 pub use error::{Error, Result, Status};
