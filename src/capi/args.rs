@@ -142,6 +142,17 @@ pub(super) unsafe fn text<'a>(data: *const c_char, len: usize, name: &str) -> Re
     std::str::from_utf8(bytes).map_err(|e| Error::invalid(format!("{name}: invalid UTF-8 at byte {}", e.valid_up_to())))
 }
 
+/// An array of NUL-terminated texts.
+pub(super) unsafe fn texts(data: *const *const c_char, len: usize, name: &str) -> Result<Vec<String>> {
+    // SAFETY: as in `array`.
+    let pointers = unsafe { array(data, len, name) }?;
+    let one = |(at, &pointer): (usize, &*const c_char)| {
+        // SAFETY: as in `bytes`.
+        unsafe { text(pointer, NUL_TERMINATED, &format!("{name}[{at}]")) }.map(str::to_string)
+    };
+    pointers.iter().enumerate().map(one).collect()
+}
+
 /// A path: any bytes but NUL, as the system takes them.
 pub(super) unsafe fn path(data: *const c_char, len: usize, name: &str) -> Result<PathBuf> {
     // SAFETY: as in `bytes`.

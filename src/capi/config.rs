@@ -6,12 +6,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 
-use super::args::{UserData, array, choice, count, out, out_pointer, path, text};
+use super::args::{UserData, array, choice, count, flag, out, out_pointer, path, text};
 use super::artifacts::tactus_artifacts_t;
 use super::boundary::{boundary, callback};
 use super::handle::{self, Handle, Kind};
 use crate::backend::KvType;
-use crate::coordinator::{Config, Device, KvBudget, LaunchMode, ParallelConfig, TemplateOverride, json};
+use crate::coordinator::{Config, ContextCacheConfig, Device, KvBudget, LaunchMode, ParallelConfig, TemplateOverride, json};
 use crate::error::{Error, Result};
 use crate::weights::Access;
 
@@ -336,6 +336,17 @@ pub unsafe extern "C" fn tactus_config_set_prefill_chunk(config: *mut tactus_con
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tactus_config_set_mixed_prefill_chunk(config: *mut tactus_config_t, tokens: i32) -> i32 {
     set_count(config, i64::from(tokens), "tokens", |config| &mut config.mixed_prefill_chunk)
+}
+
+/// Switches the context cache on (1) or off (0, the default): keys and values of finished sequences stay, within the KV pool, for later
+/// ones that begin alike. `max_records`: how many sequences are remembered at most, 0 or more; the longest unused go first.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tactus_config_set_context_cache(config: *mut tactus_config_t, enabled: i32, max_records: i32) -> i32 {
+    boundary(|call| {
+        let enabled = flag(enabled, "enabled")?;
+        call.get(config, "config")?.change(|config| config.context_cache = ContextCacheConfig { enabled, max_records });
+        Ok(())
+    })
 }
 
 /// Sets how weight files are taken into memory, a TACTUS_WEIGHTS_* constant.

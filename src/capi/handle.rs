@@ -32,6 +32,8 @@ pub(super) enum Kind {
     Request = 6,
     Response = 7,
     Channel = 8,
+    Stepped = 9,
+    Boundary = 10,
 }
 
 impl Kind {
@@ -45,12 +47,14 @@ impl Kind {
             Kind::Request => "tactus_request_t",
             Kind::Response => "tactus_response_t",
             Kind::Channel => "tactus_channel_t",
+            Kind::Stepped => "tactus_stepped_t",
+            Kind::Boundary => "tactus_boundary_t",
         }
     }
 
     fn from_bits(bits: u64) -> Option<Kind> {
         use Kind::*;
-        [String, Ids, Config, Artifacts, Coordinator, Request, Response, Channel].into_iter().find(|k| *k as u64 == bits)
+        [String, Ids, Config, Artifacts, Coordinator, Request, Response, Channel, Stepped, Boundary].into_iter().find(|k| *k as u64 == bits)
     }
 }
 

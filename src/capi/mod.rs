@@ -26,6 +26,7 @@ mod error;
 mod fork;
 mod fpenv;
 mod handle;
+mod hook;
 mod ids;
 mod log;
 mod logprobs;
@@ -34,7 +35,9 @@ mod options;
 mod panics;
 mod request;
 mod response;
+mod stepped;
 mod string;
+mod system_prompt;
 mod version;
 
 pub use artifacts::*;
@@ -42,13 +45,16 @@ pub use channel::*;
 pub use config::*;
 pub use coordinator::*;
 pub use error::*;
+pub use hook::*;
 pub use ids::*;
 pub use log::*;
 pub use message::*;
 pub use options::*;
 pub use request::*;
 pub use response::*;
+pub use stepped::*;
 pub use string::*;
+pub use system_prompt::*;
 pub use version::*;
 
 #[cfg(feature = "testing")]

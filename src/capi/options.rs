@@ -4,10 +4,10 @@
 
 use std::ffi::c_char;
 
-use super::args::{array, flag, text};
+use super::args::{array, choice, flag, text};
 use super::boundary::boundary;
 use super::request::{change_options, tactus_request_t};
-use crate::coordinator::{SequenceOptions, json};
+use crate::coordinator::{CommitPolicy, SequenceOptions, json};
 use crate::error::{Error, Result};
 
 /// Sets one option to a value that needs no checking here.
@@ -278,3 +278,102 @@ unsafe fn set_text(
         change_options(call, request, sequence, |options| change(options, text))
     })
 }
+/// The context cache keeps prompt and output.
+pub const TACTUS_CACHE_COMMIT_ALL: i32 = 0;
+/// The context cache keeps the prompt only.
+pub const TACTUS_CACHE_COMMIT_PROMPT: i32 = 1;
+
+/// 1: compute everything, whatever the context cache holds. 0, the default: use what it has.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tactus_request_set_cache_bypass(request: *mut tactus_request_t, sequence: i32, value: i32) -> i32 {
+    set_flag(request, sequence, value, |o| &mut o.cache_bypass)
+}
+
+/// What the context cache keeps of the sequence: a TACTUS_CACHE_COMMIT_* constant.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tactus_request_set_cache_commit(request: *mut tactus_request_t, sequence: i32, commit: i32) -> i32 {
+    boundary(|call| {
+        let commit = choice(
+            commit,
+            "commit",
+            &[
+                (TACTUS_CACHE_COMMIT_ALL, "TACTUS_CACHE_COMMIT_ALL", CommitPolicy::IncludingGeneratedTokens),
+                (TACTUS_CACHE_COMMIT_PROMPT, "TACTUS_CACHE_COMMIT_PROMPT", CommitPolicy::PrefillStateOnly),
+            ],
+        )?;
+        change_options(call, request, sequence, |options| {
+            options.cache_commit = Some(commit);
+            Ok(())
+        })
+    })
+}
+
+/// Keeps the sequence's cached pages apart: they are shared only with sequences of the same salt. Default empty.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tactus_request_set_cache_salt(
+    request: *mut tactus_request_t,
+    sequence: i32,
+    salt: *const c_char,
+    salt_len: usize,
+) -> i32 {
+    boundary(|call| {
+        // SAFETY: the contract of the ABI.
+        let salt = unsafe { text(salt, salt_len, "salt") }?.to_string();
+        change_options(call, request, sequence, |options| {
+            options.cache_salt = Some(salt);
+            Ok(())
+        })
+    })
+}
+
+/// 1: the system message's keys and values are saved before the dispatch runs, as by tactus_coordinator_gen_and_save_system_prompt_kv_cache.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tactus_request_set_save_system_prompt(request: *mut tactus_request_t, sequence: i32, value: i32) -> i32 {
+    set_flag(request, sequence, value, |o| &mut o.save_system_prompt)
+}
+
+/// The output is any JSON object; the guide's text is empty.
+pub const TACTUS_GUIDE_JSON_OBJECT: i32 = 0;
+/// The guide's text is a JSON schema.
+pub const TACTUS_GUIDE_JSON_SCHEMA: i32 = 1;
+/// The guide's text is a regular expression that the whole output matches.
+pub const TACTUS_GUIDE_REGEX: i32 = 2;
+/// The guide's text is a Lark grammar, an EBNF with regular terminals.
+pub const TACTUS_GUIDE_GRAMMAR: i32 = 3;
+/// The guide's text is a JSON array of strings; the output is one of them.
+pub const TACTUS_GUIDE_CHOICE: i32 = 4;
+
+/// Says what the output must be: a TACTUS_GUIDE_* constant and its text. It is compiled when the request is dispatched. With thinking
+/// enabled it holds after the end of the thinking. A guided sequence that can go on with no token ends with an error and keeps its tokens.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tactus_request_set_guide(
+    request: *mut tactus_request_t,
+    sequence: i32,
+    kind: i32,
+    guide: *const c_char,
+    guide_len: usize,
+) -> i32 {
+    boundary(|call| {
+        // SAFETY: the contract of the ABI.
+        let guide = unsafe { text(guide, guide_len, "guide") }?;
+        let spec = json::guide_from_text(
+            choice(
+                kind,
+                "kind",
+                &[
+                    (TACTUS_GUIDE_JSON_OBJECT, "TACTUS_GUIDE_JSON_OBJECT", "json_object"),
+                    (TACTUS_GUIDE_JSON_SCHEMA, "TACTUS_GUIDE_JSON_SCHEMA", "json_schema"),
+                    (TACTUS_GUIDE_REGEX, "TACTUS_GUIDE_REGEX", "regex"),
+                    (TACTUS_GUIDE_GRAMMAR, "TACTUS_GUIDE_GRAMMAR", "grammar"),
+                    (TACTUS_GUIDE_CHOICE, "TACTUS_GUIDE_CHOICE", "choice"),
+                ],
+            )?,
+            guide,
+        )?;
+        change_options(call, request, sequence, |options| {
+            options.guide = Some(spec);
+            Ok(())
+        })
+    })
+}
+

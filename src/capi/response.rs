@@ -47,6 +47,15 @@ impl ResponseObject {
         ResponseObject { response, artifacts, shown }
     }
 
+    pub(super) fn result(&self, index: i32) -> Result<&SequenceResult> {
+        self.at(index).map(|(result, _)| result)
+    }
+
+    /// A response of one result of the same model.
+    pub(super) fn with(&self, result: SequenceResult) -> Self {
+        ResponseObject::new(Response { sequences: vec![result], timings: None }, self.artifacts.clone())
+    }
+
     fn at(&self, index: i32) -> Result<(&SequenceResult, &Shown)> {
         let at = usize::try_from(index).ok();
         at.and_then(|at| Some((self.response.sequences.get(at)?, self.shown.get(at)?))).ok_or_else(|| {

@@ -35,7 +35,7 @@ use parking_lot::{MappedMutexGuard, Mutex, MutexGuard};
 use crate::artifacts::{LoadOptions, ModelArtifacts, ModelInfo};
 use crate::backend::cpu::{CpuBackend, CpuOptions};
 use crate::backend::{Backend, ExecutorLimits, KvType};
-use crate::cache::{CachePlan, CacheRequest};
+use crate::cache::{CacheMetrics, CachePlan, CacheRequest};
 use crate::error::{Error, Result};
 use crate::rank::{RankLimits, RankMetrics, RankRuntime, RankSizes, Seed, StreamProducer};
 use dispatch::Dispatch;
@@ -87,6 +87,7 @@ pub struct RuntimeCoordinator {
     system_prompts: Mutex<SystemPrompts>,
     /// As of the last step: readable while a dispatch runs.
     metrics: Mutex<RankMetrics>,
+    cache_metrics: Mutex<CacheMetrics>,
     response: Mutex<Option<Response>>,
     succeeded: AtomicBool,
     stopping: AtomicBool,
@@ -164,6 +165,7 @@ impl RuntimeCoordinator {
             chunks: Chunks { alone: sizes.prefill_chunk as u32, mixed: sizes.mixed_prefill_chunk as u32 },
             bounds: Bounds { capacity: limits.rank.max_sequence, context_cache: config.context_cache.enabled },
             metrics: Mutex::new(rank.metrics()),
+            cache_metrics: Mutex::default(),
             rank: Mutex::new(Some(Box::new(rank))),
             open: Mutex::new(Weak::new()),
             system_prompts: Mutex::default(),
@@ -215,6 +217,7 @@ impl RuntimeCoordinator {
         };
         std::mem::forget(poison);
         *self.metrics.lock() = rank.metrics();
+        *self.cache_metrics.lock() = rank.context_metrics();
         let outcome = dispatch::first_error(&results);
         let timings = options.profiling.then_some(Timings { prepare: prepared, ..timings });
         *self.response.lock() = Some(Response { sequences: results, timings });
@@ -278,6 +281,7 @@ impl RuntimeCoordinator {
     /// A stepped execution is over.
     fn give_back(&self, rank: Box<RankRuntime>) {
         *self.metrics.lock() = rank.metrics();
+        *self.cache_metrics.lock() = rank.context_metrics();
         *self.rank.lock() = Some(rank);
     }
 
@@ -367,6 +371,19 @@ impl RuntimeCoordinator {
             Ok(rank) => rank.metrics(),
             Err(_) => *self.metrics.lock(),
         }
+    }
+
+    /// Counters of the context cache, as [`metrics`](Self::metrics) has the rank's.
+    pub fn context_cache_metrics(&self) -> CacheMetrics {
+        match self.lock_rank() {
+            Ok(rank) => rank.context_metrics(),
+            Err(_) => *self.cache_metrics.lock(),
+        }
+    }
+
+    /// Cancels a running dispatch at its next step and refuses all later ones with STATE, without waiting.
+    pub fn begin_shut_down(&self) {
+        self.stopping.store(true, Ordering::Release);
     }
 
     /// Cancels a running dispatch and waits for it to end, aborts an open stepped execution, and refuses all later ones with STATE.

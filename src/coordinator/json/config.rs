@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::read::{Fields, Node, parse};
 use crate::backend::KvType;
-use crate::coordinator::{Config, Device, KvBudget, LaunchMode, ParallelConfig, TemplateOverride};
+use crate::coordinator::{Config, ContextCacheConfig, Device, KvBudget, LaunchMode, ParallelConfig, TemplateOverride};
 use crate::error::Result;
 use crate::weights::Access;
 
@@ -13,7 +13,7 @@ use crate::weights::Access;
 /// `engine_dir`, `checkpoint_dir`, `parallel_config` {`tensor_parallel_size`, `launch_mode` "thread" | "mpi", `devices`},
 /// `local_ranks`, `local_rank_devices` {"rank": device}, `device` "auto" | "cpu" | "cuda", `cpu_threads`, `max_batch`,
 /// `max_sequence_length`, `kv_budget_bytes` or `kv_budget_fraction`, `kv_type` "f16" | "bf16" | "f32", `page_tokens`,
-/// `prefill_chunk`, `mixed_prefill_chunk`, `weights_access` "map" | "read", `chat_template` or `chat_template_file`.
+/// `prefill_chunk`, `mixed_prefill_chunk`, `context_cache_config` {`enabled`, `max_records`}, `weights_access` "map" | "read", `chat_template` or `chat_template_file`.
 /// Errors: INVALID_ARGUMENT naming the key.
 pub fn config_from_json(json: &str) -> Result<Config> {
     let mut fields = Node::root(parse(json)?).object()?;
@@ -49,6 +49,9 @@ pub fn config_from_json(json: &str) -> Result<Config> {
     config.kv_budget = kv_budget(&mut fields)?;
     if let Some(node) = fields.given("kv_type") {
         config.kv_type = Some(choice(node, &[("f16", KvType::F16), ("bf16", KvType::BF16), ("f32", KvType::F32)])?);
+    }
+    if let Some(node) = fields.given("context_cache_config") {
+        config.context_cache = context_cache(node.object()?)?;
     }
     if let Some(node) = fields.given("weights_access") {
         config.weights_access = choice(node, &[("map", Access::Map), ("read", Access::Read)])?;
@@ -87,6 +90,18 @@ fn parallel(mut fields: Fields) -> Result<ParallelConfig> {
     }
     fields.finish()?;
     Ok(parallel)
+}
+
+fn context_cache(mut fields: Fields) -> Result<ContextCacheConfig> {
+    let mut cache = ContextCacheConfig::default();
+    if let Some(node) = fields.given("enabled") {
+        cache.enabled = node.bool()?;
+    }
+    if let Some(node) = fields.given("max_records") {
+        cache.max_records = node.integer("a number of sequences")?;
+    }
+    fields.finish()?;
+    Ok(cache)
 }
 
 fn rank_devices(node: Node) -> Result<std::collections::BTreeMap<i32, i32>> {

@@ -13,5 +13,5 @@ mod response;
 pub use config::config_from_json;
 pub use info::{capabilities_to_json, info_to_json};
 pub use message::{message_from_json, tools_from_json, variables_from_json};
-pub use request::request_from_json;
-pub use response::{coordinator_to_json, response_to_json};
+pub use request::{guide_from_text, request_from_json};
+pub use response::{coordinator_to_json, response_to_json, saved_prompts_to_json};

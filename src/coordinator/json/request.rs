@@ -2,7 +2,8 @@
 
 use super::message::{message, tools, variables};
 use super::read::{Fields, Node, parse};
-use crate::coordinator::{Input, Request, Sequence, SequenceOptions};
+use crate::coordinator::{CommitPolicy, Input, Request, Sequence, SequenceOptions};
+use crate::decoding::GuideSpec;
 use crate::error::{Error, Result};
 
 /// Reads a request.
@@ -12,7 +13,9 @@ use crate::error::{Error, Result};
 /// `repetition_penalty`, `presence_penalty`, `frequency_penalty`, `max_tokens` (also `max_completion_tokens`,
 /// `max_generate_length`), `seed`, `stop` (text or array), `logprobs` (true or false) with `top_logprobs`, or `num_logprobs`,
 /// `logit_bias` {"id": number}, `extra_eos_ids`, `ignore_eos`, `apply_chat_template`, `add_generation_prompt`, `enable_thinking`,
-/// `tools`, `template_variables` (also `chat_template_kwargs`), `template_name`, `skip_special_tokens`, `plain_content`.
+/// `tools`, `template_variables` (also `chat_template_kwargs`), `template_name`, `skip_special_tokens`, `plain_content`,
+/// `cache_bypass`, `cache_commit` "all" | "prompt", `cache_salt`, `save_system_prompt`, and `response_format` (OpenAI's: `text`,
+/// `json_object`, `json_schema`) or `guide`, an object with one of `json_object` (true), `json_schema`, `regex`, `grammar`, `choice`.
 /// `model` is accepted and has no effect: a coordinator runs one model. `n` must be 1. Null stands for a key that is left out.
 ///
 /// Errors: INVALID_ARGUMENT naming the key; UNSUPPORTED for content that is not text.
@@ -97,7 +100,76 @@ fn options(fields: &mut Fields) -> Result<SequenceOptions> {
     options.tools = fields.given("tools").map(tools).transpose()?;
     options.template_variables = fields.one_of(&["template_variables", "chat_template_kwargs"])?.map(variables).transpose()?;
     options.template_name = fields.given("template_name").map(Node::string).transpose()?;
+    options.cache_bypass = fields.given("cache_bypass").map(Node::bool).transpose()?;
+    options.cache_commit = fields.given("cache_commit").map(cache_commit).transpose()?;
+    options.cache_salt = fields.given("cache_salt").map(Node::string).transpose()?;
+    options.save_system_prompt = fields.given("save_system_prompt").map(Node::bool).transpose()?;
+    options.guide = match fields.one_of(&["guide", "response_format"])? {
+        Some(node) if node.name().ends_with("guide") => Some(guide(node)?),
+        Some(node) => response_format(node)?,
+        None => None,
+    };
     Ok(options)
+}
+
+fn cache_commit(node: Node) -> Result<CommitPolicy> {
+    match node.value().as_str() {
+        Some("all") => Ok(CommitPolicy::IncludingGeneratedTokens),
+        Some("prompt") => Ok(CommitPolicy::PrefillStateOnly),
+        _ => Err(node.wrong("\"all\" or \"prompt\"")),
+    }
+}
+
+fn guide(node: Node) -> Result<GuideSpec> {
+    const KINDS: &[&str] = &["json_object", "json_schema", "regex", "grammar", "choice"];
+    let name = node.name().to_string();
+    let mut fields = node.object()?;
+    let kind = fields.one_of(KINDS)?.ok_or_else(|| Error::invalid(format!("{name}: expected one of {}", KINDS.join(", "))))?;
+    let spec = match kind.name().rsplit('.').next().unwrap_or_default() {
+        "json_object" if kind.value().as_bool() == Some(true) => GuideSpec::JsonObject,
+        "json_object" => return Err(kind.wrong("true")),
+        "json_schema" => GuideSpec::JsonSchema(kind.value().clone()),
+        "regex" => GuideSpec::Regex(kind.string()?),
+        "grammar" => GuideSpec::Grammar(kind.string()?),
+        _ => GuideSpec::Choice(kind.array()?.into_iter().map(Node::string).collect::<Result<_>>()?),
+    };
+    fields.finish()?;
+    Ok(spec)
+}
+
+/// A guide of a kind that [`request_from_json`] knows, whose text is JSON where the kind's value is.
+pub fn guide_from_text(kind: &str, text: &str) -> Result<GuideSpec> {
+    let value = match kind {
+        "json_object" => serde_json::Value::Bool(true),
+        "json_schema" | "choice" => parse(text).map_err(|e| e.context("guide"))?,
+        _ => text.into(),
+    };
+    guide(Node::root(serde_json::json!({ kind: value })))
+}
+
+/// OpenAI's way to say it.
+fn response_format(node: Node) -> Result<Option<GuideSpec>> {
+    let name = node.name().to_string();
+    let mut fields = node.object()?;
+    let kind = fields.given("type").ok_or_else(|| Error::invalid(format!("{name}.type: missing")))?;
+    let schema = fields.given("json_schema");
+    let spec = match (kind.value().as_str(), schema) {
+        (Some("text"), None) => None,
+        (Some("json_object"), None) => Some(GuideSpec::JsonObject),
+        (Some("json_schema"), Some(schema)) => {
+            let mut inner = schema.object()?;
+            for known in ["name", "description", "strict"] {
+                inner.given(known);
+            }
+            let schema = inner.given("schema").ok_or_else(|| Error::invalid(format!("{name}.json_schema.schema: missing")))?;
+            let spec = GuideSpec::JsonSchema(schema.value().clone());
+            inner.finish()?;
+            Some(spec)
+        }
+        _ => return Err(kind.wrong("\"text\", \"json_object\", or \"json_schema\" with json_schema beside it")),
+    };
+    fields.finish()?;
+    Ok(spec)
 }
 
 /// OpenAI's pair of `logprobs` and `top_logprobs`, or our one number.
@@ -174,6 +246,27 @@ mod tests {
         assert!(matches!(&request.sequences[1].input, Input::Ids(i) if i == &[1, 2]));
         assert_eq!((request.defaults.temperature, request.sequences[1].options.temperature), (Some(1.0), Some(0.0)));
         assert_eq!(request.sequences[1].options.stop.as_deref(), Some(&["x".to_string(), "y".to_string()][..]));
+    }
+
+    #[test]
+    fn guides_are_read_in_either_shape() {
+        let schema = serde_json::json!({ "type": "object" });
+        for (json, expected) in [
+            (r#"{"text": "a", "guide": {"json_object": true}}"#, Some(GuideSpec::JsonObject)),
+            (r#"{"text": "a", "guide": {"json_schema": {"type": "object"}}}"#, Some(GuideSpec::JsonSchema(schema.clone()))),
+            (r#"{"text": "a", "guide": {"regex": "a+"}}"#, Some(GuideSpec::Regex("a+".into()))),
+            (r#"{"text": "a", "guide": {"choice": ["x", "y"]}}"#, Some(GuideSpec::Choice(vec!["x".into(), "y".into()]))),
+            (r#"{"text": "a", "response_format": {"type": "text"}}"#, None),
+            (r#"{"text": "a", "response_format": {"type": "json_object"}}"#, Some(GuideSpec::JsonObject)),
+            (
+                r#"{"text": "a", "response_format": {"type": "json_schema", "json_schema": {"name": "n", "schema": {"type": "object"}}}}"#,
+                Some(GuideSpec::JsonSchema(schema)),
+            ),
+        ] {
+            assert_eq!(request_from_json(json).unwrap().defaults.guide, expected, "{json}");
+        }
+        assert!(refused(r#"{"text": "a", "guide": {}}"#).1.starts_with("guide: expected one of json_object"));
+        assert!(refused(r#"{"text": "a", "response_format": {"type": "xml"}}"#).1.contains("response_format.type"));
     }
 
     #[test]

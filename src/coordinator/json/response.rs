@@ -128,6 +128,7 @@ fn timings_json(timings: &Timings) -> Value {
 /// A coordinator: its model, backend, limits, and metrics.
 pub fn coordinator_to_json(coordinator: &RuntimeCoordinator) -> Result<String> {
     let (limits, metrics) = (coordinator.limits(), coordinator.metrics());
+    let cache = coordinator.context_cache_metrics();
     let object = json!({
         "model": super::info::model(coordinator.model_info())?,
         "backend": coordinator.backend_description(),
@@ -156,6 +157,22 @@ pub fn coordinator_to_json(coordinator: &RuntimeCoordinator) -> Result<String> {
             "pages_free": metrics.pages_free,
             "pages_total": metrics.pages_total,
         },
+        "context_cache": {
+            "lookups": cache.lookups,
+            "hits": cache.hits,
+            "reused_tokens": cache.reused_tokens,
+            "records": cache.records,
+            "cached_pages": cache.cached_pages,
+            "evicted_records": cache.evicted_records,
+            "evicted_pages": cache.evicted_pages,
+            "pinned": cache.pinned,
+        },
     });
     Ok(object.to_string())
+}
+
+/// Saved system prompts: objects with `text`, `tokens` and `kept_tokens`.
+pub fn saved_prompts_to_json(saved: &[crate::coordinator::SavedPrompt]) -> String {
+    let one = |p: &crate::coordinator::SavedPrompt| json!({ "text": p.text, "tokens": p.tokens, "kept_tokens": p.kept_tokens });
+    serde_json::Value::Array(saved.iter().map(one).collect()).to_string()
 }
