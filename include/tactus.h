@@ -338,6 +338,41 @@
 #define TACTUS_ALL_SEQUENCES -1
 
 /**
+ * The context cache keeps prompt and output.
+ */
+#define TACTUS_CACHE_COMMIT_ALL 0
+
+/**
+ * The context cache keeps the prompt only.
+ */
+#define TACTUS_CACHE_COMMIT_PROMPT 1
+
+/**
+ * The output is any JSON object; the guide's text is empty.
+ */
+#define TACTUS_GUIDE_JSON_OBJECT 0
+
+/**
+ * The guide's text is a JSON schema.
+ */
+#define TACTUS_GUIDE_JSON_SCHEMA 1
+
+/**
+ * The guide's text is a regular expression that the whole output matches.
+ */
+#define TACTUS_GUIDE_REGEX 2
+
+/**
+ * The guide's text is a Lark grammar, an EBNF with regular terminals.
+ */
+#define TACTUS_GUIDE_GRAMMAR 3
+
+/**
+ * The guide's text is a JSON array of strings; the output is one of them.
+ */
+#define TACTUS_GUIDE_CHOICE 4
+
+/**
  * The sequence has not ended.
  */
 #define TACTUS_FINISH_NOT_FINISHED 0
@@ -464,6 +499,11 @@
 typedef struct tactus_artifacts_t tactus_artifacts_t;
 
 /**
+ * A running dispatch between two steps. Valid only inside the hook that it was given to, on that thread.
+ */
+typedef struct tactus_boundary_t tactus_boundary_t;
+
+/**
  * Carries one sequence's tokens and text to the host while a dispatch runs. Attached to one sequence of one request, once, with
  * tactus_request_set_channel. (Not a CUDA stream.)
  *
@@ -508,6 +548,17 @@ typedef struct tactus_request_t tactus_request_t;
 typedef struct tactus_response_t tactus_response_t;
 
 /**
+ * An execution that the host drives tick by tick. It holds its coordinator, whose other calls answer BUSY, until it is finished,
+ * aborted or destroyed.
+ *
+ * A resident, a sequence that is live in it, is named by a `uint64_t`: the number of its seat in the low 32 bits, and above them a count
+ * of the seat's uses, so that a name never comes to mean another sequence; a stale one is INVALID_ARGUMENT.
+ * Threads: any, one call at a time; an overlapping one answers BUSY. Spans borrowed from it live until the next call that runs,
+ * admits or ends something. After the coordinator's destruction its functions answer STATE.
+ */
+typedef struct tactus_stepped_t tactus_stepped_t;
+
+/**
  * Text made by the library and owned by the caller. Immutable.
  */
 typedef struct tactus_string_t tactus_string_t;
@@ -532,6 +583,13 @@ typedef int32_t (*tactus_load_progress_callback_t)(uint64_t done, uint64_t total
  * BUSY, and destroying it here takes effect when the dispatch returns. Must not unwind or longjmp.
  */
 typedef int32_t (*tactus_token_callback_t)(int32_t sequence, int32_t token_id, int32_t step, int32_t is_finished, void *user_data);
+
+/**
+ * Called between the steps of a dispatch and once more when nothing is left to run, on the thread that dispatches.
+ *
+ * May call any function of this library; those that need the coordinator idle answer BUSY. Must not unwind or longjmp.
+ */
+typedef void (*tactus_boundary_hook_t)(tactus_boundary_t *boundary, void *user_data);
 
 #ifdef __cplusplus
 extern "C" {
@@ -792,6 +850,14 @@ int32_t tactus_config_set_prefill_chunk(tactus_config_t *config, int32_t tokens)
  * Sets the most prompt tokens in a step that also decodes, so that a long prompt does not stall its neighbours; 0: 32.
  */
 int32_t tactus_config_set_mixed_prefill_chunk(tactus_config_t *config, int32_t tokens);
+
+/**
+ * Switches the context cache on (1) or off (0, the default): keys and values of finished sequences stay, within the KV pool, for later
+ * ones that begin alike. `max_records`: how many sequences are remembered at most, 0 or more; the longest unused go first.
+ */
+int32_t tactus_config_set_context_cache(tactus_config_t *config,
+                                        int32_t enabled,
+                                        int32_t max_records);
 
 /**
  * Sets how weight files are taken into memory, a TACTUS_WEIGHTS_* constant.
@@ -1236,6 +1302,38 @@ int32_t tactus_request_set_template_variables_json(tactus_request_t *request,
  */
 int32_t tactus_request_set_template_name(tactus_request_t *request, int32_t sequence, const char *name, size_t name_len);
 
+/**
+ * 1: compute everything, whatever the context cache holds. 0, the default: use what it has.
+ */
+int32_t tactus_request_set_cache_bypass(tactus_request_t *request, int32_t sequence, int32_t value);
+
+/**
+ * What the context cache keeps of the sequence: a TACTUS_CACHE_COMMIT_* constant.
+ */
+int32_t tactus_request_set_cache_commit(tactus_request_t *request, int32_t sequence, int32_t commit);
+
+/**
+ * Keeps the sequence's cached pages apart: they are shared only with sequences of the same salt. Default empty.
+ */
+int32_t tactus_request_set_cache_salt(tactus_request_t *request, int32_t sequence, const char *salt, size_t salt_len);
+
+/**
+ * 1: the system message's keys and values are saved before the dispatch runs, as by tactus_coordinator_gen_and_save_system_prompt_kv_cache.
+ */
+int32_t tactus_request_set_save_system_prompt(tactus_request_t *request,
+                                              int32_t sequence,
+                                              int32_t value);
+
+/**
+ * Says what the output must be: a TACTUS_GUIDE_* constant and its text. It is compiled when the request is dispatched. With thinking
+ * enabled it holds after the end of the thinking. A guided sequence that can go on with no token ends with an error and keeps its tokens.
+ */
+int32_t tactus_request_set_guide(tactus_request_t *request,
+                                 int32_t sequence,
+                                 int32_t kind,
+                                 const char *guide,
+                                 size_t guide_len);
+
 /* ---- Responses ------------------------------------------------------------------------------------------- */
 
 /**
@@ -1447,6 +1545,199 @@ int32_t tactus_channel_chunk_logprobs(const tactus_channel_t *channel,
                                       const int32_t **out_top_ids,
                                       const float **out_top_logprobs,
                                       size_t *out_top_count);
+
+/* ---- Boundary scheduling --------------------------------------------------------------------------------- */
+
+/**
+ * As tactus_coordinator_dispatch_request, with `hook` called at every step boundary and once after the loop. What the hook admits in its
+ * last call goes on. Results of joiners that the hook does not take are in the response, after those of the request.
+ */
+int32_t tactus_coordinator_dispatch_request_with_hook(tactus_coordinator_t *coordinator,
+                                                      const tactus_request_t *request,
+                                                      int32_t enable_profiling,
+                                                      void *cuda_stream,
+                                                      tactus_boundary_hook_t hook,
+                                                      void *user_data);
+
+/**
+ * Sequences that have not ended, joiners included.
+ */
+int32_t tactus_boundary_resident_count(const tactus_boundary_t *boundary_, size_t *out_count);
+
+/**
+ * Brings in the one sequence of `request`, with its own settings, channel and stop strings.
+ *
+ * `original_index`: what its result is called by; nobody in this dispatch has had it. `request_id`: above 0. Errors, each without any
+ * effect: NO_CAPACITY (no seat or no pages now); anything else is a refusal that stays.
+ */
+int32_t tactus_boundary_admit_request(tactus_boundary_t *boundary_,
+                                      const tactus_request_t *request,
+                                      int32_t original_index,
+                                      uint64_t request_id);
+
+/**
+ * Moves out the results of those that have ended at or above `first_index`, as a response in the order of their indices;
+ * tactus_response_original_index tells who is who. It may hold no sequence. `*out_response` is owned by the caller.
+ */
+int32_t tactus_boundary_take_completed_at_or_above(tactus_boundary_t *boundary_,
+                                                   int32_t first_index,
+                                                   tactus_response_t **out_response);
+
+/* ---- Stepped execution ----------------------------------------------------------------------------------- */
+
+/**
+ * Opens a stepped execution: prepares `request`, runs the prompts of all its sequences, and holds the coordinator from then on. What the
+ * prompts gave (their first tokens) is the first step's, readable right away, and leads what the next step gives.
+ *
+ * `request_id`: above 0. `enable_profiling`, `cuda_stream` as in tactus_coordinator_dispatch_request. `*out_stepped` is owned by the
+ * caller: give it back with tactus_stepped_destroy. Errors: those of a dispatch, and NO_CAPACITY where not every sequence finds a seat
+ * and pages.
+ */
+int32_t tactus_coordinator_begin_stepped(tactus_coordinator_t *coordinator,
+                                         const tactus_request_t *request,
+                                         uint64_t request_id,
+                                         int32_t enable_profiling,
+                                         void *cuda_stream,
+                                         tactus_stepped_t **out_stepped);
+
+/**
+ * Frees the execution, aborting it where it has not ended. Null is fine.
+ */
+int32_t tactus_stepped_destroy(tactus_stepped_t *stepped);
+
+/**
+ * Live residents, longest resident first: `*out_residents` points at `*out_count` names.
+ */
+int32_t tactus_stepped_residents(const tactus_stepped_t *stepped, const uint64_t **out_residents, size_t *out_count);
+
+/**
+ * Brings in the one sequence of `request`, with its own settings, channel and stop strings. Its prompt is run by later prefills.
+ *
+ * `original_index`: what its result is called by; nobody in this execution has had it. `request_id`: above 0. `*out_resident` is its name.
+ * Errors, each without any effect: NO_CAPACITY (no seat or no pages now); anything else is a refusal that stays: INVALID_ARGUMENT,
+ * CONTEXT_FULL, TEMPLATE, TOKENIZER, STATE.
+ */
+int32_t tactus_stepped_admit(tactus_stepped_t *stepped,
+                             const tactus_request_t *request,
+                             int32_t original_index,
+                             uint64_t request_id,
+                             uint64_t *out_resident);
+
+/**
+ * Runs the next chunk of a resident's prompt. `*out_remaining` is how many tokens of it remain; at 0 its first token is among the
+ * step's deltas. Errors: INVALID_ARGUMENT (a stale name), STATE (its prompt is in place), NO_CAPACITY.
+ */
+int32_t tactus_stepped_prefill(tactus_stepped_t *stepped, uint64_t resident, uint32_t *out_remaining);
+
+/**
+ * One token for each of `residents`: all, or some. Errors: INVALID_ARGUMENT (none, a stale or repeated name), STATE (one whose prompt has
+ * not been run to its end), NO_CAPACITY (pages are short; nothing has changed).
+ */
+int32_t tactus_stepped_decode(tactus_stepped_t *stepped,
+                              const uint64_t *residents,
+                              size_t count);
+
+/**
+ * Prompt chunks and decode ticks in one pass of the model: up to `prefill_tokens[i]` tokens of the prompt of `prefill_residents[i]`, and one
+ * token for each of `decode_residents`. Errors: as those of prefill and decode, and INVALID_ARGUMENT for more tokens than
+ * TACTUS_LIMIT_STEP_TOKENS.
+ */
+int32_t tactus_stepped_step(tactus_stepped_t *stepped,
+                            const uint64_t *prefill_residents,
+                            const uint32_t *prefill_tokens,
+                            size_t prefill_count,
+                            const uint64_t *decode_residents,
+                            size_t decode_count);
+
+/**
+ * Number of the last step, counted over the coordinator's life.
+ */
+int32_t tactus_stepped_step_id(const tactus_stepped_t *stepped, uint64_t *out_step_id);
+
+/**
+ * How many residents gained tokens in the last step.
+ */
+int32_t tactus_stepped_delta_count(const tactus_stepped_t *stepped, size_t *out_count);
+
+/**
+ * Delta `delta` of the last step: a resident and the tokens it gained. A resident that ended with the step has its last tokens here too.
+ */
+int32_t tactus_stepped_delta(const tactus_stepped_t *stepped,
+                             size_t delta,
+                             uint64_t *out_resident,
+                             const int32_t **out_token_ids,
+                             size_t *out_count);
+
+/**
+ * Residents that ended in the last step, in the order of the sequences of tactus_stepped_finished_response. Their names are stale now.
+ */
+int32_t tactus_stepped_finished(const tactus_stepped_t *stepped,
+                                const uint64_t **out_residents,
+                                size_t *out_count);
+
+/**
+ * The results of those that ended in the last step, as a response; tactus_response_original_index tells who is who. `*out_response` is
+ * owned by the caller.
+ */
+int32_t tactus_stepped_finished_response(const tactus_stepped_t *stepped,
+                                         tactus_response_t **out_response);
+
+/**
+ * Ends a resident now, as cancelled: it is among those that ended in the last step.
+ */
+int32_t tactus_stepped_retire(tactus_stepped_t *stepped, uint64_t resident);
+
+/**
+ * Ends the execution, in which nobody is live any more, and gives the response of the founding request. `*out_response` is owned by the
+ * caller. The coordinator is free again. Errors: STATE while there are residents, or after the end.
+ */
+int32_t tactus_stepped_finish(tactus_stepped_t *stepped,
+                              tactus_response_t **out_response);
+
+/**
+ * Ends the execution and everyone in it, as cancelled. The coordinator is free again. Nothing to do after the end.
+ */
+int32_t tactus_stepped_abort(tactus_stepped_t *stepped);
+
+/**
+ * The index a sequence of a response was admitted under; of a dispatched request, its index in the request.
+ */
+int32_t tactus_response_original_index(const tactus_response_t *response, int32_t sequence, int32_t *out_index);
+
+/**
+ * A response with further stop strings applied to the text of one of its sequences, which is all it holds; ids and log-probabilities are
+ * as they were. `stops` are `stop_count` pointers to NUL-terminated UTF-8. `*out_response` is owned by the caller.
+ */
+int32_t tactus_response_materialize(const tactus_response_t *response,
+                                    int32_t sequence,
+                                    const char *const *stops,
+                                    size_t stop_count,
+                                    tactus_response_t **out_response);
+
+/* ---- Saved system prompts -------------------------------------------------------------------------------- */
+
+/**
+ * Computes the keys and values of a system prompt and keeps them, whatever else needs the room, until they are removed. Later chats with
+ * the same system message find them, whether the context cache is on or not.
+ *
+ * `prompt`: the text of the system message, or its rendered form. Saved already, or empty: nothing to do. `cuda_stream` as in
+ * tactus_coordinator_dispatch_request. Errors: BUSY, STATE, TEMPLATE, TOKENIZER, CONTEXT_FULL, NO_CAPACITY.
+ */
+int32_t tactus_coordinator_gen_and_save_system_prompt_kv_cache(tactus_coordinator_t *coordinator,
+                                                               const char *prompt,
+                                                               size_t prompt_len,
+                                                               void *cuda_stream);
+
+/**
+ * The saved prompts as a JSON array of objects with "text", "tokens" and "kept_tokens" (whole pages). `*out_json` is owned by the caller.
+ */
+int32_t tactus_coordinator_saved_system_prompts_json(const tactus_coordinator_t *coordinator,
+                                                     tactus_string_t **out_json);
+
+/**
+ * Lets a saved prompt go. `prompt`: as it was saved. Errors: NOT_FOUND where it is not saved; BUSY.
+ */
+int32_t tactus_coordinator_remove_system_prompt(tactus_coordinator_t *coordinator, const char *prompt, size_t prompt_len);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -33,6 +33,8 @@ impl Call {
     pub(super) fn get<H: Handle>(&self, handle: *const H, name: &str) -> Result<Arc<H::Object>> {
         let (object, health) = handle::resolve(handle, name)?;
         self.subject.borrow_mut().get_or_insert(health);
+        #[cfg(feature = "testing")]
+        forced::panic_if(&forced::AFTER_HANDLE);
         Ok(object)
     }
 }
@@ -56,7 +58,7 @@ fn run<T>(body: impl FnOnce(&Call) -> Result<T>) -> Result<T, Status> {
     let before = HOST_FPENV.replace(Some(fpenv.before()));
     let outcome = panics::catching(|| {
         #[cfg(feature = "testing")]
-        forced_panic();
+        forced::panic_if(&forced::AT_ENTRY);
         body(&call)
     });
     HOST_FPENV.set(before);
@@ -113,20 +115,32 @@ pub(super) fn clear_last_error() {
     let _ = LAST_ERROR.try_with(RefCell::take);
 }
 
+/// Panics that tests ask for (FIELD_CASES 132).
 #[cfg(feature = "testing")]
-thread_local! {
-    static PANIC_NEXT: Cell<bool> = const { Cell::new(false) };
+mod forced {
+    use std::cell::Cell;
+    use std::thread::LocalKey;
+
+    thread_local! {
+        pub(super) static AT_ENTRY: Cell<bool> = const { Cell::new(false) };
+        pub(super) static AFTER_HANDLE: Cell<bool> = const { Cell::new(false) };
+    }
+
+    pub(super) fn panic_if(wanted: &'static LocalKey<Cell<bool>>) {
+        if wanted.replace(false) {
+            panic!("forced by a test");
+        }
+    }
 }
 
-/// Makes the next entry of this thread panic inside (FIELD_CASES 132).
+/// Makes the next entry of this thread panic inside.
 #[cfg(feature = "testing")]
 pub fn panic_at_next_entry() {
-    PANIC_NEXT.set(true);
+    forced::AT_ENTRY.set(true);
 }
 
+/// Makes the next entry of this thread that takes a handle panic once it has looked it up.
 #[cfg(feature = "testing")]
-fn forced_panic() {
-    if PANIC_NEXT.replace(false) {
-        panic!("forced by a test");
-    }
+pub fn panic_after_first_handle() {
+    forced::AFTER_HANDLE.set(true);
 }

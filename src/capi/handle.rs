@@ -54,7 +54,9 @@ impl Kind {
 
     fn from_bits(bits: u64) -> Option<Kind> {
         use Kind::*;
-        [String, Ids, Config, Artifacts, Coordinator, Request, Response, Channel, Stepped, Boundary].into_iter().find(|k| *k as u64 == bits)
+        [String, Ids, Config, Artifacts, Coordinator, Request, Response, Channel, Stepped, Boundary]
+            .into_iter()
+            .find(|k| *k as u64 == bits)
     }
 }
 

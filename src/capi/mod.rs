@@ -58,4 +58,4 @@ pub use system_prompt::*;
 pub use version::*;
 
 #[cfg(feature = "testing")]
-pub use boundary::panic_at_next_entry;
+pub use boundary::{panic_after_first_handle, panic_at_next_entry};

@@ -376,4 +376,3 @@ pub unsafe extern "C" fn tactus_request_set_guide(
         })
     })
 }
-

@@ -70,7 +70,9 @@ impl SteppedObject {
         if let Ok(step) = self.execution.last_step() {
             shown.step_id = step.step_id;
             shown.tokens.extend(step.tokens.iter().map(|&token| token as i32));
-            shown.deltas.extend(step.deltas.iter().map(|delta| (name(delta.resident), delta.first as usize, delta.count as usize)));
+            shown
+                .deltas
+                .extend(step.deltas.iter().map(|delta| (name(delta.resident), delta.first as usize, delta.count as usize)));
             shown.finished.extend(step.finished.iter().map(|(_, result)| result.clone()));
             shown.finished_residents.extend(step.finished.iter().map(|&(resident, _)| name(resident)));
         }
@@ -265,10 +267,9 @@ pub unsafe extern "C" fn tactus_stepped_delta(
         let ids = unsafe { out_span(out_token_ids, out_count, ("out_token_ids", "out_count")) }?;
         let object = call.get(stepped, "stepped")?;
         let shown = object.shown.lock();
-        let &(name, first, count) = shown
-            .deltas
-            .get(delta)
-            .ok_or_else(|| Error::invalid(format!("delta: {delta}, expected less than {}, the deltas of the step", shown.deltas.len())))?;
+        let &(name, first, count) = shown.deltas.get(delta).ok_or_else(|| {
+            Error::invalid(format!("delta: {delta}, expected less than {}, the deltas of the step", shown.deltas.len()))
+        })?;
         resident.set(name);
         ids.set(&shown.tokens[first..first + count]);
         Ok(())

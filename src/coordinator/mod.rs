@@ -216,8 +216,7 @@ impl RuntimeCoordinator {
             }),
         };
         std::mem::forget(poison);
-        *self.metrics.lock() = rank.metrics();
-        *self.cache_metrics.lock() = rank.context_metrics();
+        self.publish_metrics(rank);
         let outcome = dispatch::first_error(&results);
         let timings = options.profiling.then_some(Timings { prepare: prepared, ..timings });
         *self.response.lock() = Some(Response { sequences: results, timings });
@@ -262,6 +261,7 @@ impl RuntimeCoordinator {
         let poison = Poison(&self.broken);
         let outcome = self.system_prompts.lock().save(&self.artifacts, rank, self.chunks, prompt, &self.stopping);
         std::mem::forget(poison);
+        self.publish_metrics(rank);
         outcome
     }
 
@@ -272,16 +272,22 @@ impl RuntimeCoordinator {
     /// Lets a saved prompt go. Errors: BUSY, NOT_FOUND where it is not saved.
     pub fn remove_system_prompt(&self, prompt: &str) -> Result<()> {
         let mut rank = self.lock_rank()?;
-        match self.system_prompts.lock().remove(&mut rank, prompt) {
+        let removed = self.system_prompts.lock().remove(&mut rank, prompt);
+        self.publish_metrics(&rank);
+        match removed {
             true => Ok(()),
             false => Err(Error::not_found(format!("system prompt of {} bytes is not saved", prompt.len()))),
         }
     }
 
-    /// A stepped execution is over.
-    fn give_back(&self, rank: Box<RankRuntime>) {
+    fn publish_metrics(&self, rank: &RankRuntime) {
         *self.metrics.lock() = rank.metrics();
         *self.cache_metrics.lock() = rank.context_metrics();
+    }
+
+    /// A stepped execution is over.
+    fn give_back(&self, rank: Box<RankRuntime>) {
+        self.publish_metrics(&rank);
         *self.rank.lock() = Some(rank);
     }
 
@@ -365,20 +371,14 @@ impl RuntimeCoordinator {
         self.limits
     }
 
-    /// Counters as of the last finished dispatch, or of now where none runs.
+    /// Counters as of the last dispatch or execution that ended. Never in the way of one that runs or begins.
     pub fn metrics(&self) -> RankMetrics {
-        match self.lock_rank() {
-            Ok(rank) => rank.metrics(),
-            Err(_) => *self.metrics.lock(),
-        }
+        *self.metrics.lock()
     }
 
     /// Counters of the context cache, as [`metrics`](Self::metrics) has the rank's.
     pub fn context_cache_metrics(&self) -> CacheMetrics {
-        match self.lock_rank() {
-            Ok(rank) => rank.context_metrics(),
-            Err(_) => *self.cache_metrics.lock(),
-        }
+        *self.cache_metrics.lock()
     }
 
     /// Cancels a running dispatch at its next step and refuses all later ones with STATE, without waiting.
@@ -395,11 +395,6 @@ impl RuntimeCoordinator {
             execution.abort();
         }
         drop(self.rank.lock());
-    }
-
-    /// Cancels a running dispatch, within one step, and refuses all later ones with STATE; does not wait.
-    pub fn begin_shut_down(&self) {
-        self.stopping.store(true, Ordering::Release);
     }
 
     fn check_usable(&self) -> Result<()> {

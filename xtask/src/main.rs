@@ -21,6 +21,9 @@ const SECTIONS: &[(&str, &str)] = &[
     ("options", "Options of requests and sequences"),
     ("response", "Responses"),
     ("channel", "Channels"),
+    ("hook", "Boundary scheduling"),
+    ("stepped", "Stepped execution"),
+    ("system_prompt", "Saved system prompts"),
 ];
 
 fn main() -> ExitCode {

@@ -1,0 +1,67 @@
+# Everything a user or CI runs. The library for C lands in target/tactus (lib/, include/), the examples in target/examples_c.
+
+CARGO  ?= cargo
+CC     ?= cc
+PYTHON ?= python3
+CFLAGS ?= -O2 -g
+WARN   := -Wall -Wextra -Werror -std=c11
+
+VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
+OUT     := target/tactus
+STATIC  := target/release/libtactus.a
+SHARED  := $(OUT)/lib/libtactus.so.$(VERSION)
+
+SMOLLM2 := target/models/SmolLM2-135M-Instruct.Q4_1.gguf
+MODEL   ?= $(SMOLLM2)
+PROMPT  ?= What is the capital of France? Answer in one sentence.
+
+EXAMPLES := $(patsubst examples_c/%.c,target/examples_c/%,$(wildcard examples_c/*.c))
+
+.PHONY: all lib examples demo models test lint fmt header bench-peer clean
+
+all: lib examples
+
+# The two lines a user needs: `make demo` and `make test`.
+demo: examples $(if $(filter $(SMOLLM2),$(MODEL)),$(SMOLLM2))
+	@target/examples_c/chat --model "$(MODEL)" --prompt "$(PROMPT)"
+
+$(SMOLLM2):
+	$(PYTHON) scripts/fetch_models.py --only smollm2
+
+models:
+	$(PYTHON) scripts/fetch_models.py
+
+lib:
+	$(CARGO) build --release --quiet
+	@$(MAKE) --no-print-directory $(SHARED)
+
+$(SHARED): $(STATIC) include/tactus.h scripts/link-shared.sh
+	CC="$(CC)" scripts/link-shared.sh $(STATIC) $(VERSION) $(OUT)
+
+examples: lib
+	@$(MAKE) --no-print-directory $(EXAMPLES)
+
+target/examples_c/%: examples_c/%.c $(SHARED)
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(WARN) -I$(OUT)/include $< -o $@ -L$(OUT)/lib -ltactus -Wl,-rpath,'$$ORIGIN/../tactus/lib' -lpthread
+
+# The C programs under tests/c are built and run by tests/capi_programs.rs against the library of `make lib`.
+test: lib examples
+	$(CARGO) test --features testing
+
+lint:
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets --features testing -- -D warnings
+	$(CARGO) xtask header --check
+
+fmt:
+	$(CARGO) fmt --all
+
+header:
+	$(CARGO) xtask header
+
+bench-peer: examples models
+	scripts/bench_peer.sh $(BENCH)
+
+clean:
+	$(CARGO) clean
