@@ -1562,7 +1562,7 @@ int32_t tactus_coordinator_dispatch_request_with_hook(tactus_coordinator_t *coor
 /**
  * Sequences that have not ended, joiners included.
  */
-int32_t tactus_boundary_resident_count(const tactus_boundary_t *boundary_, size_t *out_count);
+int32_t tactus_boundary_resident_count(const tactus_boundary_t *boundary, size_t *out_count);
 
 /**
  * Brings in the one sequence of `request`, with its own settings, channel and stop strings.
@@ -1570,7 +1570,7 @@ int32_t tactus_boundary_resident_count(const tactus_boundary_t *boundary_, size_
  * `original_index`: what its result is called by; nobody in this dispatch has had it. `request_id`: above 0. Errors, each without any
  * effect: NO_CAPACITY (no seat or no pages now); anything else is a refusal that stays.
  */
-int32_t tactus_boundary_admit_request(tactus_boundary_t *boundary_,
+int32_t tactus_boundary_admit_request(tactus_boundary_t *boundary,
                                       const tactus_request_t *request,
                                       int32_t original_index,
                                       uint64_t request_id);
@@ -1579,7 +1579,7 @@ int32_t tactus_boundary_admit_request(tactus_boundary_t *boundary_,
  * Moves out the results of those that have ended at or above `first_index`, as a response in the order of their indices;
  * tactus_response_original_index tells who is who. It may hold no sequence. `*out_response` is owned by the caller.
  */
-int32_t tactus_boundary_take_completed_at_or_above(tactus_boundary_t *boundary_,
+int32_t tactus_boundary_take_completed_at_or_above(tactus_boundary_t *boundary,
                                                    int32_t first_index,
                                                    tactus_response_t **out_response);
 

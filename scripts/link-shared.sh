@@ -26,8 +26,10 @@ sed 's/^/-u /' "$work/entries" >"$work/undefined"
 # One object of everything the entry points reach. Group sections are resolved here: a COMDAT of ours must not be replaced by
 # another Rust library's.
 ld -r --force-group-allocation --gc-sections @"$work/undefined" -o "$work/tactus.o" "$archive"
-# Bitcode that rustc leaves in the standard library is of no use to C's linkers, and some tools' plugins choke on it.
-objcopy --remove-section=.llvmbc --remove-section=.llvmcmd "$work/tactus.o"
+# Bitcode that rustc leaves in the standard library is of no use to C's linkers, and some tools' plugins choke on it. Weak undefined
+# symbols that nothing refers to any more come out of `ld -r` as local ones; kept, they would become strong and could not be resolved.
+readelf --symbols --wide "$work/tactus.o" | awk '$5 == "LOCAL" && $7 == "UND" && $8 != "" { print $8 }' >"$work/unreferenced"
+objcopy --remove-section=.llvmbc --remove-section=.llvmcmd --strip-unneeded-symbols="$work/unreferenced" "$work/tactus.o"
 nm --defined-only --extern-only "$work/tactus.o" | awk '{ print $3 }' | sort -u >"$work/defined"
 missing=$(comm -23 "$work/entries" "$work/defined")
 if [ -n "$missing" ]; then

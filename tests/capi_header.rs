@@ -41,10 +41,10 @@ fn the_header_has_only_types_of_one_size_everywhere() {
         assert!(line.starts_with("typedef struct tactus_") && line.ends_with("_t;") && !line.contains('{'), "{line}");
     }
     let plain = ["int32_t", "int64_t", "uint32_t", "uint64_t", "size_t", "float", "double"];
-    let callbacks = ["tactus_log_callback_t", "tactus_token_callback_t", "tactus_load_progress_callback_t"];
+    let callback = |kind: &str| kind.starts_with("tactus_") && (kind.ends_with("_callback_t") || kind.ends_with("_hook_t"));
     for prototype in prototypes() {
         for (kind, name) in &prototype.parameters {
-            let fine = kind.ends_with('*') || plain.contains(&kind.as_str()) || callbacks.contains(&kind.as_str());
+            let fine = kind.ends_with('*') || plain.contains(&kind.as_str()) || callback(kind);
             assert!(fine, "{}: {kind} {name}", prototype.name);
         }
         assert!(["int32_t", "const char *", "size_t", "void"].contains(&prototype.returns.as_str()), "{prototype:?}");

@@ -61,6 +61,18 @@ fn text() {
     run_program("text", &[&tiny(), copy.to_str().unwrap()]);
 }
 
+/// FIELD_CASES 10, 11, 54, 109, 133.
+#[test]
+fn errors() {
+    run_program("errors", &[&tiny(), scratch("errors").to_str().unwrap()]);
+}
+
+/// FIELD_CASES 88, 127.
+#[test]
+fn memory() {
+    run_program("memory", &[&tiny()]);
+}
+
 /// FIELD_CASES 153, 154; DECISIONS 15.
 #[test]
 fn environment() {

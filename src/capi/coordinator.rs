@@ -142,7 +142,7 @@ pub unsafe extern "C" fn tactus_coordinator_take_rank_response(
         let out = unsafe { out_pointer(out_response, "out_response") }?;
         let coordinator = call.get(coordinator, "coordinator")?;
         let response = coordinator.take_rank_response(rank)?;
-        out.set(handle::give(ResponseObject::new(response, coordinator.artifacts().clone()))?);
+        out.set(handle::give(ResponseObject::new(response, coordinator.artifacts().tokenizer().clone()))?);
         Ok(())
     })
 }

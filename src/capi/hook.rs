@@ -7,15 +7,15 @@ use std::thread::ThreadId;
 use parking_lot::Mutex;
 
 use super::args::{UserData, flag, out, out_pointer};
-use super::boundary::{boundary, callback};
+use super::boundary::{boundary as border, callback};
 use super::coordinator::tactus_coordinator_t;
 use super::handle::{self, Handle, Kind};
 use super::request::tactus_request_t;
 use super::response::{ResponseObject, tactus_response_t};
 use super::stepped::index;
-use crate::artifacts::ModelArtifacts;
 use crate::coordinator::{AdmitDecision, DispatchOptions, GenerationBoundary, Response};
 use crate::error::{Error, Result};
+use crate::text::Tokenizer;
 
 /// A running dispatch between two steps. Valid only inside the hook that it was given to, on that thread.
 pub struct tactus_boundary_t {
@@ -26,7 +26,7 @@ pub(super) struct BoundaryObject {
     /// The boundary's address while the hook runs.
     place: Mutex<Option<usize>>,
     thread: ThreadId,
-    artifacts: Arc<ModelArtifacts>,
+    tokenizer: Arc<Tokenizer>,
 }
 
 impl Handle for tactus_boundary_t {
@@ -67,7 +67,7 @@ pub unsafe extern "C" fn tactus_coordinator_dispatch_request_with_hook(
     hook: tactus_boundary_hook_t,
     user_data: *mut c_void,
 ) -> i32 {
-    boundary(|call| {
+    border(|call| {
         let coordinator = call.get(coordinator, "coordinator")?;
         let request = call.get(request, "request")?.snapshot();
         let options = DispatchOptions { profiling: flag(enable_profiling, "enable_profiling")?, stream: cuda_stream as usize };
@@ -76,7 +76,7 @@ pub unsafe extern "C" fn tactus_coordinator_dispatch_request_with_hook(
         let object = BoundaryObject {
             place: Mutex::new(None),
             thread: std::thread::current().id(),
-            artifacts: coordinator.artifacts().clone(),
+            tokenizer: coordinator.artifacts().tokenizer().clone(),
         };
         let handle = handle::give::<tactus_boundary_t>(object)?;
         let object = call.get(handle.cast_const(), "boundary")?;
@@ -95,11 +95,11 @@ pub unsafe extern "C" fn tactus_coordinator_dispatch_request_with_hook(
 
 /// Sequences that have not ended, joiners included.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn tactus_boundary_resident_count(boundary_: *const tactus_boundary_t, out_count: *mut usize) -> i32 {
-    boundary(|call| {
+pub unsafe extern "C" fn tactus_boundary_resident_count(boundary: *const tactus_boundary_t, out_count: *mut usize) -> i32 {
+    border(|call| {
         // SAFETY: the contract of the ABI.
         let out = unsafe { out(out_count, "out_count") }?;
-        out.set(call.get(boundary_, "boundary")?.with(|boundary| Ok(boundary.resident_count()))?);
+        out.set(call.get(boundary, "boundary")?.with(|boundary| Ok(boundary.resident_count()))?);
         Ok(())
     })
 }
@@ -110,13 +110,13 @@ pub unsafe extern "C" fn tactus_boundary_resident_count(boundary_: *const tactus
 /// effect: NO_CAPACITY (no seat or no pages now); anything else is a refusal that stays.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tactus_boundary_admit_request(
-    boundary_: *mut tactus_boundary_t,
+    boundary: *mut tactus_boundary_t,
     request: *const tactus_request_t,
     original_index: i32,
     request_id: u64,
 ) -> i32 {
-    boundary(|call| {
-        let object = call.get(boundary_, "boundary")?;
+    border(|call| {
+        let object = call.get(boundary, "boundary")?;
         let request = call.get(request, "request")?.snapshot();
         let index = index(original_index)?;
         object.with(|boundary| match boundary.admit_request(&request, index, request_id) {
@@ -130,18 +130,18 @@ pub unsafe extern "C" fn tactus_boundary_admit_request(
 /// tactus_response_original_index tells who is who. It may hold no sequence. `*out_response` is owned by the caller.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tactus_boundary_take_completed_at_or_above(
-    boundary_: *mut tactus_boundary_t,
+    boundary: *mut tactus_boundary_t,
     first_index: i32,
     out_response: *mut *mut tactus_response_t,
 ) -> i32 {
-    boundary(|call| {
+    border(|call| {
         // SAFETY: the contract of the ABI.
         let out = unsafe { out_pointer(out_response, "out_response") }?;
-        let object = call.get(boundary_, "boundary")?;
+        let object = call.get(boundary, "boundary")?;
         let first = index(first_index)?;
         let taken = object.with(|boundary| Ok(boundary.take_completed_at_or_above(first)))?;
         let response = Response { sequences: taken.into_values().collect(), timings: None };
-        out.set(handle::give(ResponseObject::new(response, object.artifacts.clone()))?);
+        out.set(handle::give(ResponseObject::new(response, object.tokenizer.clone()))?);
         Ok(())
     })
 }

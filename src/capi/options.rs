@@ -238,7 +238,7 @@ pub unsafe extern "C" fn tactus_request_set_tools_json(
     json_len: usize,
 ) -> i32 {
     // SAFETY: the contract of the ABI.
-    unsafe { set_text(request, sequence, (json, json_len, "json"), |o, text| Ok(o.tools = Some(json::tools_from_json(text)?))) }
+    unsafe { set_text(request, sequence, (json, json_len, "json"), json::tools_from_json, |o| &mut o.tools) }
 }
 
 /// Gives the template further variables: a JSON object.
@@ -249,9 +249,8 @@ pub unsafe extern "C" fn tactus_request_set_template_variables_json(
     json: *const c_char,
     json_len: usize,
 ) -> i32 {
-    let read = |o: &mut SequenceOptions, text: &str| Ok(o.template_variables = Some(json::variables_from_json(text)?));
     // SAFETY: the contract of the ABI.
-    unsafe { set_text(request, sequence, (json, json_len, "json"), read) }
+    unsafe { set_text(request, sequence, (json, json_len, "json"), json::variables_from_json, |o| &mut o.template_variables) }
 }
 
 /// Picks one of the model's named templates. Not set: the default one, or "tool_use" where there are tools and it exists.
@@ -263,19 +262,23 @@ pub unsafe extern "C" fn tactus_request_set_template_name(
     name_len: usize,
 ) -> i32 {
     // SAFETY: the contract of the ABI.
-    unsafe { set_text(request, sequence, (name, name_len, "name"), |o, text| Ok(o.template_name = Some(text.to_string()))) }
+    unsafe { set_text(request, sequence, (name, name_len, "name"), |text| Ok(text.to_string()), |o| &mut o.template_name) }
 }
 
-unsafe fn set_text(
+unsafe fn set_text<T>(
     request: *mut tactus_request_t,
     sequence: i32,
     (data, len, name): (*const c_char, usize, &str),
-    change: impl FnOnce(&mut SequenceOptions, &str) -> Result<()>,
+    read: impl FnOnce(&str) -> Result<T>,
+    field: fn(&mut SequenceOptions) -> &mut Option<T>,
 ) -> i32 {
     boundary(|call| {
         // SAFETY: the caller's contract.
-        let text = unsafe { text(data, len, name) }?;
-        change_options(call, request, sequence, |options| change(options, text))
+        let value = read(unsafe { text(data, len, name) }?)?;
+        change_options(call, request, sequence, |options| {
+            *field(options) = Some(value);
+            Ok(())
+        })
     })
 }
 /// The context cache keeps prompt and output.

@@ -9,11 +9,11 @@ use super::error::write_capacity;
 use super::handle::{self, Handle, Kind};
 use super::logprobs::{FlatLogprobs, LogprobOut};
 use super::string::{give_text, tactus_string_t};
-use crate::artifacts::ModelArtifacts;
 use crate::coordinator::{Response, Timings, json};
 use crate::decoding::{SettingSource, Settings};
 use crate::error::{Error, Result, Status};
 use crate::rank::SequenceResult;
+use crate::text::Tokenizer;
 
 /// The results of one dispatch: its sequences in the request's order. Immutable; everything borrowed from it lives until it is
 /// destroyed. Threads: any.
@@ -23,8 +23,8 @@ pub struct tactus_response_t {
 
 pub(super) struct ResponseObject {
     response: Response,
-    /// For the texts of tokens.
-    artifacts: Arc<ModelArtifacts>,
+    /// For the texts of tokens. Not the whole model: a response must not keep that in memory.
+    tokenizer: Arc<Tokenizer>,
     shown: Vec<Shown>,
 }
 
@@ -42,9 +42,9 @@ impl Handle for tactus_response_t {
 }
 
 impl ResponseObject {
-    pub(super) fn new(response: Response, artifacts: Arc<ModelArtifacts>) -> Self {
+    pub(super) fn new(response: Response, tokenizer: Arc<Tokenizer>) -> Self {
         let shown = response.sequences.iter().map(Shown::new).collect();
-        ResponseObject { response, artifacts, shown }
+        ResponseObject { response, tokenizer, shown }
     }
 
     pub(super) fn result(&self, index: i32) -> Result<&SequenceResult> {
@@ -53,7 +53,7 @@ impl ResponseObject {
 
     /// A response of one result of the same model.
     pub(super) fn with(&self, result: SequenceResult) -> Self {
-        ResponseObject::new(Response { sequences: vec![result], timings: None }, self.artifacts.clone())
+        ResponseObject::new(Response { sequences: vec![result], timings: None }, self.tokenizer.clone())
     }
 
     fn at(&self, index: i32) -> Result<(&SequenceResult, &Shown)> {
@@ -450,7 +450,7 @@ pub unsafe extern "C" fn tactus_response_to_json(response: *const tactus_respons
         // SAFETY: the contract of the ABI.
         let out = unsafe { out_pointer(out_json, "out_json") }?;
         let response = call.get(response, "response")?;
-        out.set(give_text(json::response_to_json(&response.response, response.artifacts.tokenizer()))?);
+        out.set(give_text(json::response_to_json(&response.response, &response.tokenizer))?);
         Ok(())
     })
 }

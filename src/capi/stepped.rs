@@ -11,10 +11,10 @@ use super::coordinator::tactus_coordinator_t;
 use super::handle::{self, Handle, Kind};
 use super::request::tactus_request_t;
 use super::response::{ResponseObject, tactus_response_t};
-use crate::artifacts::ModelArtifacts;
 use crate::coordinator::{AdmissionResult, DispatchOptions, Response, SteppedExecution, materialize};
 use crate::error::{Error, Result};
 use crate::rank::{ResidentRef, SequenceResult, StepPlan};
+use crate::text::Tokenizer;
 
 /// An execution that the host drives tick by tick. It holds its coordinator, whose other calls answer BUSY, until it is finished,
 /// aborted or destroyed.
@@ -29,7 +29,7 @@ pub struct tactus_stepped_t {
 
 pub(super) struct SteppedObject {
     execution: Arc<SteppedExecution>,
-    artifacts: Arc<ModelArtifacts>,
+    tokenizer: Arc<Tokenizer>,
     shown: Mutex<Shown>,
 }
 
@@ -80,7 +80,7 @@ impl SteppedObject {
     }
 
     fn respond(&self, sequences: Vec<SequenceResult>) -> Result<*mut tactus_response_t> {
-        handle::give(ResponseObject::new(Response { sequences, timings: None }, self.artifacts.clone()))
+        handle::give(ResponseObject::new(Response { sequences, timings: None }, self.tokenizer.clone()))
     }
 }
 
@@ -106,7 +106,7 @@ pub unsafe extern "C" fn tactus_coordinator_begin_stepped(
         let request = call.get(request, "request")?.snapshot();
         let options = DispatchOptions { profiling: flag(enable_profiling, "enable_profiling")?, stream: cuda_stream as usize };
         let execution = coordinator.begin_stepped(&request, request_id, &options)?;
-        let object = SteppedObject { execution, artifacts: coordinator.artifacts().clone(), shown: Mutex::default() };
+        let object = SteppedObject { execution, tokenizer: coordinator.artifacts().tokenizer().clone(), shown: Mutex::default() };
         object.show(Ok(()))?;
         out.set(handle::give(object)?);
         Ok(())
@@ -326,7 +326,7 @@ pub unsafe extern "C" fn tactus_stepped_finish(stepped: *mut tactus_stepped_t, o
         let out = unsafe { out_pointer(out_response, "out_response") }?;
         let object = call.get(stepped, "stepped")?;
         let response = object.execution.finish()?;
-        out.set(handle::give(ResponseObject::new(response, object.artifacts.clone()))?);
+        out.set(handle::give(ResponseObject::new(response, object.tokenizer.clone()))?);
         Ok(())
     })
 }

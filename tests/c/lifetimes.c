@@ -2,10 +2,12 @@
  * Who may go first: every order of destruction, destruction inside a callback, while a dispatch runs, and not at all.
  * FIELD_CASES 127, 129, 130.
  */
+#define _POSIX_C_SOURCE 200809L
+
 #include "check.h"
 
 #include <pthread.h>
-#include <unistd.h>
+#include <time.h>
 
 struct all {
     tactus_config_t *config;
@@ -214,8 +216,9 @@ int main(int argc, char **argv)
     inside_a_callback(model);
     calling_back_in(model);
     while_a_dispatch_runs(model, quick ? 2 : 40);
+    const struct timespec moment = { 0, 1000000 };
     for (int i = 0; i < 1000 && threads_now() > 1; i++)
-        usleep(1000); /* a joined thread leaves /proc a moment later */
+        nanosleep(&moment, NULL); /* a joined thread leaves /proc a moment later */
     CHECK(threads_now() == 1);
     return 0;
 }
