@@ -67,7 +67,7 @@ mod tests {
         let table = |f, factor| RopeTable { inv_freq: vec![f], factor };
         let mut ropes = Ropes::new(&[table(1.0, 1.0)], 2);
         ropes.set(0, 1, Some(&table(0.5, 2.0))).unwrap();
-        let mut angles = |ropes: &Ropes, seat| {
+        let angles = |ropes: &Ropes, seat| {
             let mut out = [0.0; 2];
             ropes.angles(0, seat, 2, &mut out);
             out

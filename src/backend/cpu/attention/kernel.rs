@@ -13,8 +13,8 @@ const BLOCKS: usize = CHUNK / BLOCK;
 pub(in super::super) enum Extent {
     /// All chunks; writes `[row][heads][head_dim]` to the output rows.
     All { out: *mut f32, out_stride: usize },
-    /// One chunk; writes a partial per query.
-    Chunk { index: usize, partials: *mut f32, stride: usize },
+    /// One chunk; writes a partial per query, one after the other.
+    Chunk { index: usize, partials: *mut f32 },
 }
 
 /// Queries of `count` rows of one resident, ascending in position, for one KV head.
@@ -69,11 +69,9 @@ unsafe fn task<V: Vector, E: Element>(t: &TaskKernel<'_>) {
     let scratch = Scratch { queries: t.scratch, scores, partials, merged: partials.add(n * each) };
     transpose_queries(t, scratch.queries, n);
     match t.extent {
-        Extent::Chunk { index, partials, stride } => {
+        Extent::Chunk { index, partials } => {
             chunk::<V, E>(t, &scratch, index, n);
-            for q in 0..n {
-                std::ptr::copy_nonoverlapping(scratch.partials.add(q * each), partials.add(q * stride), each);
-            }
+            std::ptr::copy_nonoverlapping(scratch.partials, partials, n * each);
         }
         Extent::All { out, out_stride } => {
             let first = shape.first_key(t.positions[0] as usize) / CHUNK;

@@ -1,7 +1,5 @@
 //! How a step's attention is split into tasks. Splitting changes no result, so it may look at everything in the step.
 
-use std::ops::Range;
-
 use super::{CHUNK, Shape, partial_floats};
 
 /// Consecutive query rows of one resident.
@@ -180,11 +178,5 @@ impl Plan {
         let query = (row - block.rows.first as usize) * group + head % group;
         let first = block.partials? + self.partial_at(block, head / group, 0) + query * each;
         Some(Merge { first, stride: block.rows.count as usize * group * each, chunks: block.chunks as usize })
-    }
-
-    /// The query rows it was built for.
-    #[cfg(test)]
-    pub(in super::super) fn rows(&self) -> Range<usize> {
-        0..self.block_of.len()
     }
 }

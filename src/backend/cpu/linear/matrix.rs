@@ -74,6 +74,22 @@ impl PackedMatrix {
         self.segments.iter().map(|s| s.tiles).sum()
     }
 
+    /// The rows that a range of tiles covers.
+    pub fn rows_of(&self, tiles: Range<usize>) -> Range<usize> {
+        let row_at = |tile: usize| {
+            let mut before = 0;
+            for segment in &self.segments {
+                if tile < before + segment.tiles {
+                    return segment.first_row + (tile - before) * LANES;
+                }
+                before += segment.tiles;
+            }
+            self.rows
+        };
+        let [start, end] = [tiles.start, tiles.end].map(row_at);
+        start..end
+    }
+
     /// Tiles per share that a split should be a multiple of, for speed only.
     pub fn grain(&self) -> usize {
         4

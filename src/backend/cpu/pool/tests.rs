@@ -46,7 +46,9 @@ fn claimed_chunks_cover_the_items_once_in_every_stage() {
     pool.run(&|member| {
         for _ in 0..20 {
             while let Some(range) = member.claim(counts.len(), 7) {
-                range.for_each(|i| drop(counts[i].fetch_add(1, Ordering::Relaxed)));
+                for i in range {
+                    counts[i].fetch_add(1, Ordering::Relaxed);
+                }
             }
             member.meet(|| ())?;
         }
@@ -82,7 +84,7 @@ fn a_panic_in_any_member_is_an_error_and_the_pool_goes_on() {
         let done = AtomicUsize::new(0);
         pool.run(&|member| {
             for _ in 0..10 {
-                member.meet(|| drop(done.fetch_add(1, Ordering::Relaxed)))?;
+                member.meet(|| _ = done.fetch_add(1, Ordering::Relaxed))?;
             }
             Ok(())
         })
@@ -128,7 +130,7 @@ fn callers_from_several_threads_take_turns() {
                 for _ in 0..50 {
                     pool.run(&|member| {
                         member.meet(|| assert_eq!(running.fetch_add(1, Ordering::SeqCst), 0))?;
-                        member.meet(|| drop(running.fetch_sub(1, Ordering::SeqCst)))
+                        member.meet(|| _ = running.fetch_sub(1, Ordering::SeqCst))
                     })
                     .unwrap();
                 }

@@ -96,11 +96,6 @@ impl Vector for Avx2 {
     }
 
     #[inline(always)]
-    unsafe fn min(self, b: Self) -> Self {
-        Avx2(_mm256_min_ps(self.0, b.0))
-    }
-
-    #[inline(always)]
     unsafe fn select_below(self, bound: Self, then: Self, other: Self) -> Self {
         Avx2(_mm256_blendv_ps(other.0, then.0, _mm256_cmp_ps::<_CMP_LT_OQ>(self.0, bound.0)))
     }

@@ -94,11 +94,6 @@ impl Vector for Avx512 {
     }
 
     #[inline(always)]
-    unsafe fn min(self, b: Self) -> Self {
-        Avx512(_mm512_min_ps(self.0, b.0))
-    }
-
-    #[inline(always)]
     unsafe fn select_below(self, bound: Self, then: Self, other: Self) -> Self {
         let below = _mm512_cmp_ps_mask::<_CMP_LT_OQ>(self.0, bound.0);
         Avx512(_mm512_mask_blend_ps(below, other.0, then.0))

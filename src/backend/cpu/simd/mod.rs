@@ -38,8 +38,6 @@ pub(crate) trait Vector: Copy {
     unsafe fn fma(self, b: Self, c: Self) -> Self;
     /// The larger of each lane; `b` where either is NaN.
     unsafe fn max(self, b: Self) -> Self;
-    /// The smaller of each lane; `b` where either is NaN.
-    unsafe fn min(self, b: Self) -> Self;
     /// `then` where `self < bound`, else `other`; `other` where either is NaN.
     unsafe fn select_below(self, bound: Self, then: Self, other: Self) -> Self;
     /// The magnitude with the sign of `sign`.

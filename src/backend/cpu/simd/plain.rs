@@ -104,11 +104,6 @@ impl Vector for Plain {
     }
 
     #[inline(always)]
-    unsafe fn min(self, b: Self) -> Self {
-        self.zip(b, |a, b| if a < b { a } else { b })
-    }
-
-    #[inline(always)]
     unsafe fn select_below(self, bound: Self, then: Self, other: Self) -> Self {
         Plain(std::array::from_fn(|i| if self.0[i] < bound.0[i] { then.0[i] } else { other.0[i] }))
     }
