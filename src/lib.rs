@@ -22,6 +22,7 @@
 pub mod backend;
 pub mod error;
 pub mod model;
+pub mod text;
 pub mod weights;
 
 pub use error::{Error, Result, Status};
