@@ -67,7 +67,7 @@ impl<'a> GgufConfig<'a> {
         if values.len() != layers {
             return Err(self.invalid(key, &format!("{} values", values.len()), &format!("{layers}, one per layer")));
         }
-        let size = |&value: &i64| usize::try_from(value).map_err(|_| self.invalid(key, &value, "numbers of 0 or more"));
+        let size = |value: i128| usize::try_from(value).map_err(|_| self.invalid(key, &value, "numbers of 0 or more"));
         values.iter().map(size).collect()
     }
 
@@ -75,7 +75,7 @@ impl<'a> GgufConfig<'a> {
     pub fn sliding_layers(&self, layers: usize, default_period: usize) -> Result<Vec<bool>> {
         let key = "attention.sliding_window_pattern";
         match self.file.metadata().get(&self.key(key)) {
-            Some(Value::Bools(flags)) if flags.len() == layers => Ok(flags.clone()),
+            Some(Value::Bools(flags)) if flags.len() == layers => Ok(flags.iter().collect()),
             Some(Value::Bools(flags)) => {
                 Err(self.invalid(key, &format!("{} flags", flags.len()), &format!("{layers}, one per layer")))
             }
