@@ -168,10 +168,10 @@ fn gguf_vocabulary(metadata: &Metadata) -> Result<GgufVocab<'_>> {
     Ok(GgufVocab {
         model: metadata.required(MODEL, metadata.str(MODEL)?)?,
         pre: metadata.str("tokenizer.ggml.pre")?,
-        tokens: metadata.required(TOKENS, metadata.strings(TOKENS)?)?,
+        tokens: metadata.required(TOKENS, metadata.strings(TOKENS)?)?.collect()?,
         scores: metadata.floats("tokenizer.ggml.scores")?.unwrap_or_default(),
         token_types: metadata.integers("tokenizer.ggml.token_type")?.unwrap_or_default(),
-        merges: metadata.strings("tokenizer.ggml.merges")?.unwrap_or_default(),
+        merges: metadata.strings("tokenizer.ggml.merges")?.unwrap_or_default().collect()?,
         bos: id("bos")?,
         eos: id("eos")?,
         eot: id("eot")?,

@@ -190,7 +190,7 @@ impl<'a> Bools<'a> {
 }
 
 /// An array of strings. Their lengths lie between them, so that they are walked, not indexed.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Strings<'a> {
     bytes: &'a [u8],
     count: usize,

@@ -17,7 +17,7 @@ use tokenizers::models::bpe::Vocab;
 use super::{SpecialIds, Tokenizer};
 use crate::error::{Error, Result};
 
-/// What `tokenizer.ggml.*` says. Borrowed from the file's metadata.
+/// What `tokenizer.ggml.*` says. Texts are borrowed from the file's metadata.
 #[derive(Clone, Debug, Default)]
 pub struct GgufVocab<'a> {
     /// `tokenizer.ggml.model`: "gpt2" or "llama".
@@ -25,13 +25,13 @@ pub struct GgufVocab<'a> {
     /// `tokenizer.ggml.pre`: the pre-tokenizer of a "gpt2" model.
     pub pre: Option<&'a str>,
     /// `tokenizer.ggml.tokens`, by id.
-    pub tokens: &'a [Vec<u8>],
+    pub tokens: Vec<&'a [u8]>,
     /// `tokenizer.ggml.scores`, by id; only "llama" models need them.
-    pub scores: &'a [f32],
+    pub scores: Vec<f32>,
     /// `tokenizer.ggml.token_type`, by id; empty: all normal.
-    pub token_types: &'a [i64],
+    pub token_types: Vec<i64>,
     /// `tokenizer.ggml.merges`: pairs separated by a space, best first; only "gpt2" models have them.
-    pub merges: &'a [Vec<u8>],
+    pub merges: Vec<&'a [u8]>,
     pub bos: Option<u32>,
     pub eos: Option<u32>,
     pub eot: Option<u32>,

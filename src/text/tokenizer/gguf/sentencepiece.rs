@@ -25,7 +25,7 @@ pub(super) fn build(vocab: &GgufVocab, pieces: &Pieces, unk: Option<u32>) -> Res
         return Err(Error::format("tokenizer.ggml.scores: missing, expected one for each token of a \"llama\" model"));
     }
     let texts = pieces.vocabulary();
-    let merges = merges(&texts, vocab.scores, pieces);
+    let merges = merges(&texts, &vocab.scores, pieces);
     let byte_fallback = pieces.types.contains(&TokenType::Byte);
     let mut model = BPE::builder().vocab_and_merges(texts, merges).byte_fallback(byte_fallback).fuse_unk(true);
     if let Some(unk) = unk.map(|id| &pieces.texts[id as usize]).filter(|text| !text.is_empty()) {
