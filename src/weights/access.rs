@@ -31,9 +31,20 @@ pub(super) fn open(path: &Path, access: Access) -> Result<Bytes> {
             // SAFETY: the mapping is read-only and private to this process. That nobody truncates or writes the file meanwhile is
             // what the caller's choice of `Map` says, and what its documentation warns of.
             let map = unsafe { Mmap::map(&file) }.map_err(|e| Error::io(path, &e))?;
+            refuse_pointer(&map, path)?;
             Ok(Bytes::mapped(map))
         }
         _ => read_all(file, len, path).map(Bytes::from_vec),
+    }
+}
+
+/// What a clone without Git LFS leaves in the place of a large file.
+fn refuse_pointer(bytes: &[u8], path: &Path) -> Result<()> {
+    match bytes.starts_with(b"version https://git-lfs.github.com/spec/") {
+        true => {
+            Err(Error::format(format!("{}: a Git LFS pointer and not the file itself: git lfs pull fetches it", path.display())))
+        }
+        false => Ok(()),
     }
 }
 
@@ -63,6 +74,7 @@ fn read_all(file: File, len: usize, path: &Path) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     bytes.try_reserve_exact(len).map_err(|_| Error::out_of_memory(format!("{}: {len} bytes", path.display())))?;
     file.take(len as u64).read_to_end(&mut bytes).map_err(|e| Error::io(path, &e))?;
+    refuse_pointer(&bytes, path)?;
     Ok(bytes)
 }
 

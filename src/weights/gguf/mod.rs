@@ -15,6 +15,7 @@ mod types;
 mod value;
 
 pub use metadata::Metadata;
+pub(super) use split::set_of;
 pub use types::{stored_type, type_number};
 pub use value::{Bools, Floats, Integers, Strings, StringsIter, Value};
 
