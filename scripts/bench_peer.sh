@@ -1,7 +1,10 @@
 #!/bin/sh
-# Measures Tactus against the pinned llama.cpp. The first run builds llama.cpp for this processor in target/peer-venv (a few minutes).
-# Arguments are handed to bench_peer.py; see its --help. `bench_peer.sh --goldens` instead runs the peer along the committed goldens of the
-# real models and says whether it still gives them.
+# Measures Tactus against the pinned llama.cpp, after running llama.cpp along the committed goldens of the real models to see that it still
+# gives them. The first run builds llama.cpp for this processor in target/peer-venv (a few minutes).
+#
+#   bench_peer.sh [options of bench_peer.py, see its --help]
+#   bench_peer.sh --goldens       the goldens only
+#   bench_peer.sh --no-goldens …  the measurements only
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 venv=$root/target/peer-venv
@@ -13,8 +16,15 @@ if ! cmp -s "$wanted" "$venv/installed.txt"; then
     "$venv/bin/python" -m pip install --disable-pip-version-check --no-binary llama-cpp-python --no-cache-dir -r "$wanted" >&2
     cp "$wanted" "$venv/installed.txt"
 fi
-if [ "${1-}" = --goldens ]; then
+status=0
+case ${1-} in
+--no-goldens)
+    shift ;;
+--goldens)
     shift
-    exec "$venv/bin/python" "$root/scripts/make_real_goldens.py" --check "$@"
-fi
-exec "$venv/bin/python" "$root/scripts/bench_peer.py" "$@"
+    exec "$venv/bin/python" "$root/scripts/make_real_goldens.py" --check "$@" ;;
+*)
+    "$venv/bin/python" "$root/scripts/make_real_goldens.py" --check || status=1 ;;
+esac
+"$venv/bin/python" "$root/scripts/bench_peer.py" "$@" || status=1
+exit $status

@@ -19,9 +19,11 @@
 //! Everything the runtime executes is a *ragged step*: spans of tokens of several residents run through the model once
 //! ([`rank`]). The model is a flat [`backend::Program`] of ops that a backend compiles once and runs every step.
 
+pub mod artifacts;
 pub mod backend;
 pub mod error;
 pub mod model;
+pub mod text;
 pub mod weights;
 
 pub use error::{Error, Result, Status};

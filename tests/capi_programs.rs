@@ -67,6 +67,12 @@ fn errors() {
     run_program("errors", &[&tiny(), scratch("errors").to_str().unwrap()]);
 }
 
+/// Stepped execution and boundary hooks.
+#[test]
+fn stepped() {
+    run_program("stepped", &[&tiny()]);
+}
+
 /// FIELD_CASES 88, 127.
 #[test]
 fn memory() {
@@ -219,6 +225,7 @@ fn under_valgrind() {
         ("handles", vec![]),
         ("json", vec![tiny.as_str()]),
         ("channels", vec![tiny.as_str()]),
+        ("stepped", vec![tiny.as_str()]),
         ("lifetimes", vec![tiny.as_str(), "quick"]),
     ] {
         let mut command = Command::new("valgrind");

@@ -6,12 +6,11 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::{Value, json};
-use support::data;
+use support::{Scratch, data};
 use tactus::backend::{Activation, RowOrder};
 use tactus::model::families::GgufConfig;
-use tactus::model::names::{Naming, Root};
 use tactus::model::rope::{RopeScaling, RopeSpec};
-use tactus::model::{Binding, Decoder, Family, Spec, supported_architectures};
+use tactus::model::{Binding, Decoder, Family, Spec, Stored, supported_architectures};
 use tactus::weights::gguf::Gguf;
 use tactus::weights::safetensors::Checkpoint;
 use tactus::weights::{Access, ConfigReader, read_json};
@@ -34,7 +33,7 @@ fn hf(name: &str) -> (&'static Family, Spec) {
 fn gguf(name: &str) -> (&'static Family, Spec, Gguf) {
     let file = Gguf::open(&data(&format!("gguf/{name}.gguf")), Access::Map).unwrap();
     let family = Family::of_gguf(&file).unwrap();
-    let spec = (family.spec_gguf)(&GgufConfig::new(&file, family.gguf[0])).unwrap();
+    let spec = (family.spec_gguf)(&GgufConfig::new(&file, family, Stored::gguf(&file)).unwrap()).unwrap();
     (family, spec, file)
 }
 
@@ -183,6 +182,35 @@ fn unknown_architectures_are_refused_with_the_list_of_known_ones() {
     );
 }
 
+/// A GGUF file with a string of its metadata replaced by one of the same length.
+fn patched(name: &str, key: &str, from: &str, to: &str) -> (Scratch, Gguf) {
+    let mut bytes = fs::read(data(&format!("gguf/{name}.gguf"))).unwrap();
+    // A value of type string (8): its length, then its bytes.
+    let value = |text: &str| [key.as_bytes(), &8u32.to_le_bytes(), &(text.len() as u64).to_le_bytes(), text.as_bytes()].concat();
+    let (old, new) = (value(from), value(to));
+    let at = bytes.windows(old.len()).position(|window| window == old).expect("the file has this key and value");
+    bytes[at..at + new.len()].copy_from_slice(&new);
+    let scratch = Scratch::new();
+    scratch.write("model.gguf", bytes);
+    let file = Gguf::open(&scratch.path("model.gguf"), Access::Map).unwrap();
+    (scratch, file)
+}
+
+/// FIELD_CASES 108, 120.
+#[test]
+fn unknown_names_in_gguf_files_are_refused() {
+    let (_scratch, file) = patched("llama-f32", "general.architecture", "llama", "foooo");
+    let error = Family::of_gguf(&file).err().unwrap();
+    assert_eq!(error.status(), Status::Unsupported);
+    assert!(error.message().contains("unsupported architecture foooo, expected one of llama, qwen2"), "{error}");
+
+    let (_scratch, file) = patched("llama-rope-linear", "llama.rope.scaling.type", "linear", "spiral");
+    let family = Family::of_gguf(&file).unwrap();
+    let error = (family.spec_gguf)(&GgufConfig::new(&file, family, Stored::gguf(&file)).unwrap()).unwrap_err();
+    assert_eq!(error.status(), Status::Unsupported);
+    assert!(error.message().contains("llama.rope.scaling.type: spiral"), "{error}");
+}
+
 /// FIELD_CASES 109: the key, its value and what was expected.
 #[test]
 fn impossible_values_are_refused_by_key() {
@@ -209,7 +237,7 @@ fn bind_hf(name: &str, change: Value) -> Result<Binding> {
     let dir = data(&format!("tiny/{name}"));
     let (family, spec) = read_spec(&with(config(name), change))?;
     let checkpoint = Checkpoint::open(&dir, Access::Map)?;
-    Binding::new(&Decoder::build(&spec), family, &checkpoint, Naming::HuggingFace(Root::PLAIN), &dir)
+    Binding::new(&Decoder::build(&spec), family, Stored::hugging_face(&checkpoint, family, &dir))
 }
 
 #[test]
@@ -221,7 +249,7 @@ fn every_tiny_checkpoint_has_all_its_tensors() {
     for entry in fs::read_dir(data("gguf")).unwrap() {
         let name = entry.unwrap().file_name().into_string().unwrap();
         let (family, spec, file) = gguf(name.trim_end_matches(".gguf"));
-        Binding::new(&Decoder::build(&spec), family, &file, Naming::Gguf, file.path()).unwrap();
+        Binding::new(&Decoder::build(&spec), family, Stored::gguf(&file)).unwrap();
     }
 }
 
@@ -230,7 +258,7 @@ fn every_tiny_checkpoint_has_all_its_tensors() {
 fn rows_of_q_and_k_are_unpaired_for_llama_files_only() {
     let orders = |name: &str| {
         let (family, spec, file) = gguf(name);
-        let binding = Binding::new(&Decoder::build(&spec), family, &file, Naming::Gguf, file.path()).unwrap();
+        let binding = Binding::new(&Decoder::build(&spec), family, Stored::gguf(&file)).unwrap();
         binding.weights[1].0.parts.iter().map(|part| part.order).collect::<Vec<_>>()
     };
     let pairs = RowOrder::InterleavedPairs { head_dim: 24 };
@@ -246,7 +274,7 @@ fn rows_of_q_and_k_are_unpaired_for_llama_files_only() {
 #[test]
 fn stored_norm_offsets_are_added_once() {
     let (family, spec, file) = gguf("gemma3-f32");
-    let gguf = Binding::new(&Decoder::build(&spec), family, &file, Naming::Gguf, file.path()).unwrap();
+    let gguf = Binding::new(&Decoder::build(&spec), family, Stored::gguf(&file)).unwrap();
     let hf = bind_hf("gemma3", json!({})).unwrap();
     let close = |a: &[f32], b: &[f32]| a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-6);
     assert!(close(&gguf.vectors[0].values().unwrap(), &hf.vectors[0].values().unwrap()));

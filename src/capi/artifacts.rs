@@ -13,7 +13,7 @@ use super::string::{give_text, tactus_string_t};
 use crate::artifacts::{LoadOptions, ModelArtifacts};
 use crate::coordinator::{json, render_chat};
 use crate::error::Error;
-use crate::text::{Detokenizer, EncodeOptions, on_deep_stack};
+use crate::text::{EncodeOptions, on_deep_stack};
 
 /// A loaded model: weights, tokenizer, chat template, limits. Coordinators made from it share it; it lives until the last of its owners
 /// is destroyed. Immutable. Threads: any.
@@ -146,13 +146,8 @@ pub unsafe extern "C" fn tactus_artifacts_detokenize(
         let (out, ids) = unsafe { (out_pointer(out_text, "out_text")?, array(ids, count, "ids")?) };
         let artifacts = call.get(artifacts, "artifacts")?;
         let skip_special = flag(skip_special, "skip_special")?;
-        let tokenizer = artifacts.0.tokenizer();
-        let mut detokenizer = Detokenizer::new(skip_special);
-        let mut text = String::new();
-        for id in ids.iter().filter_map(|&id| u32::try_from(id).ok()).filter(|&id| (id as usize) < tokenizer.len()) {
-            text.push_str(detokenizer.push(tokenizer, id));
-        }
-        text.push_str(detokenizer.finish(tokenizer));
+        let ids: Vec<u32> = ids.iter().filter_map(|&id| u32::try_from(id).ok()).collect();
+        let text = artifacts.0.tokenizer().decode(&ids, skip_special);
         out.set(give_text(text)?);
         Ok(())
     })
@@ -171,8 +166,8 @@ pub unsafe extern "C" fn tactus_artifacts_token_text(
         let out = unsafe { out_pointer(out_text, "out_text") }?;
         let artifacts = call.get(artifacts, "artifacts")?;
         let tokenizer = artifacts.0.tokenizer();
-        let known = u32::try_from(id).ok().filter(|&id| (id as usize) < tokenizer.len());
-        out.set(give_text(known.map(|id| tokenizer.token_bytes(id)).unwrap_or_default())?);
+        let bytes = u32::try_from(id).ok().and_then(|id| tokenizer.token_bytes(id));
+        out.set(give_text(bytes.unwrap_or_default())?);
         Ok(())
     })
 }

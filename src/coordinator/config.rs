@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::artifacts::ModelArtifacts;
+pub use crate::artifacts::{LoadProgress, TemplateOverride};
 use crate::backend::KvType;
 use crate::weights::Access;
 
@@ -64,16 +65,6 @@ impl Default for ContextCacheConfig {
         ContextCacheConfig { enabled: false, max_records: 1024 }
     }
 }
-
-/// Replaces the model's own chat template.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum TemplateOverride {
-    Text(String),
-    File(PathBuf),
-}
-
-/// Called while weights load, with bytes done and bytes in all; `false` stops the load with CANCELLED. Runs on the loading thread.
-pub type LoadProgress = Arc<dyn Fn(u64, u64) -> bool + Send + Sync>;
 
 /// Configuration of a [`RuntimeCoordinator`](super::RuntimeCoordinator). `Default` is complete but for `engine_dir`.
 #[derive(Clone, Default)]

@@ -82,7 +82,7 @@ pub fn render_chat(artifacts: &ModelArtifacts, request: &Request, sequence: usiz
         return Err(Error::invalid("sequence has a prompt of its own, expected a chat"));
     };
     let options = sequence.options.or(&request.defaults);
-    crate::text::on_deep_stack(|| Ok(render(artifacts, messages, &options)?.text()))
+    crate::text::on_deep_stack(|| Ok(render(artifacts, messages, &options)?.into_text()))
 }
 
 fn render(artifacts: &ModelArtifacts, messages: &[Message], options: &SequenceOptions) -> Result<Rendered> {

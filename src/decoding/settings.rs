@@ -1,5 +1,6 @@
 //! The effective settings of a sequence: resolved once at admission, echoed in the response.
 
+pub use crate::artifacts::GenerationDefaults;
 use crate::backend::SamplingParams;
 
 /// Limits on what a request may ask for.
@@ -19,17 +20,6 @@ pub enum SettingSource {
     /// Tactus: greedy, no penalties.
     #[default]
     Default,
-}
-
-/// What a model recommends (`generation_config.json`). `None`: it does not say.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct GenerationDefaults {
-    pub do_sample: Option<bool>,
-    pub temperature: Option<f32>,
-    pub top_k: Option<i64>,
-    pub top_p: Option<f32>,
-    pub min_p: Option<f32>,
-    pub repetition_penalty: Option<f32>,
 }
 
 /// Settings in force for one sequence.

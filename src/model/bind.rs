@@ -5,10 +5,42 @@ use std::path::Path;
 
 use super::decoder::{Decoder, Extent, PartSlot, WeightSlot};
 use super::families::Family;
-use super::names::{Kind, Naming, Role, TensorId};
+use super::names::{Kind, Naming, Role, Root, TensorId};
 use crate::backend::{RowOrder, Weight, WeightPart, WeightUse};
 use crate::error::{Error, Result};
+use crate::weights::gguf::Gguf;
+use crate::weights::safetensors::Checkpoint;
 use crate::weights::{StoredTensor, TensorSource, quant};
+
+/// Where a decoder's tensors are stored, and what they are called there.
+#[derive(Clone, Copy)]
+pub struct Stored<'a> {
+    pub source: &'a dyn TensorSource,
+    pub naming: Naming,
+    /// What `source` holds, for errors.
+    pub path: &'a Path,
+}
+
+impl<'a> Stored<'a> {
+    /// Tensors of a GGUF file.
+    pub fn gguf(file: &'a Gguf) -> Self {
+        Stored { source: file, naming: Naming::Gguf, path: file.path() }
+    }
+
+    /// Tensors of a Hugging Face checkpoint in `path`, wherever in it `family` keeps its decoder.
+    pub fn hugging_face(checkpoint: &'a Checkpoint, family: &Family, path: &'a Path) -> Self {
+        let embedding = TensorId::weight(None, Role::Embedding);
+        let namings = family.hf_roots.iter().map(|&root| Naming::HuggingFace(root));
+        let naming = namings.clone().find(|naming| checkpoint.shape(&naming.name(&embedding, family.names)).is_some());
+        let naming = naming.or(namings.into_iter().next()).unwrap_or(Naming::HuggingFace(Root::PLAIN));
+        Stored { source: checkpoint, naming, path }
+    }
+
+    /// `None` where there is no such tensor.
+    pub fn find(&self, id: &TensorId, family: &Family) -> Result<Option<StoredTensor>> {
+        self.source.tensor(&self.naming.name(id, family.names))
+    }
+}
 
 /// A decoder's tensors as they lie in their files: no bytes of theirs have been read yet.
 #[derive(Debug)]
@@ -34,12 +66,12 @@ struct BoundPart {
 }
 
 impl Binding {
-    /// Finds every tensor of `decoder` in `source`, which is what `path` holds.
+    /// Finds every tensor of `decoder`.
     ///
     /// Errors: NOT_FOUND for a missing tensor, FORMAT for a wrong shape, UNSUPPORTED for a stored type that does not load; all name
     /// the tensor and the file.
-    pub fn new(decoder: &Decoder, family: &Family, source: &dyn TensorSource, naming: Naming, path: &Path) -> Result<Self> {
-        let binder = Binder { path, family, source, naming };
+    pub fn new(decoder: &Decoder, family: &Family, stored: Stored) -> Result<Self> {
+        let binder = Binder { family, stored };
         let weights = decoder.weights().iter().map(|slot| Ok((binder.weight(slot)?, slot.uses))).collect::<Result<_>>()?;
         let vectors = decoder.vectors().iter().map(|slot| binder.vector(&slot.parts)).collect::<Result<_>>()?;
         Ok(Binding { weights, vectors })
@@ -76,10 +108,8 @@ pub(super) fn decoded(tensor: &StoredTensor) -> Result<Vec<f32>> {
 }
 
 struct Binder<'a> {
-    path: &'a Path,
     family: &'a Family,
-    source: &'a dyn TensorSource,
-    naming: Naming,
+    stored: Stored<'a>,
 }
 
 impl Binder<'_> {
@@ -106,7 +136,7 @@ impl Binder<'_> {
                 return Err(self.wrong_shape(&name, &tensor, part.rows, None));
             }
             let is_norm = part.tensor.kind == Kind::Weight;
-            let offset = match self.naming {
+            let offset = match self.stored.naming {
                 Naming::HuggingFace(_) if is_norm => self.family.hf_norm_offset,
                 _ => 0.0,
             };
@@ -116,20 +146,20 @@ impl Binder<'_> {
     }
 
     fn find(&self, part: &PartSlot, cols: Option<Extent>) -> Result<(String, StoredTensor)> {
-        let name = self.naming.name(&part.tensor, self.family.names);
-        match self.source.tensor(&name)? {
+        let name = self.stored.naming.name(&part.tensor, self.family.names);
+        match self.stored.source.tensor(&name)? {
             Some(tensor) => Ok((name, tensor)),
             None => Err(Error::not_found(format!(
                 "{name}: missing, expected {}{}, in {}",
                 Expected { rows: part.rows, cols },
                 untied(&part.tensor),
-                self.path.display()
+                self.stored.path.display()
             ))),
         }
     }
 
     fn order(&self, part: &PartSlot) -> RowOrder {
-        match (self.naming, part.tensor.role, part.rows) {
+        match (self.stored.naming, part.tensor.role, part.rows) {
             (Naming::Gguf, Role::Query, Extent::Heads { head_dim, .. })
             | (Naming::Gguf, Role::Key, Extent::KvHeads { head_dim, .. })
                 if self.family.gguf_pairs =>
@@ -141,7 +171,7 @@ impl Binder<'_> {
     }
 
     fn wrong_shape(&self, name: &str, tensor: &StoredTensor, rows: Extent, cols: Option<Extent>) -> Error {
-        let file = self.source.file_of(name).unwrap_or(self.path);
+        let file = self.stored.source.file_of(name).unwrap_or(self.stored.path);
         let found = match tensor.shape[..] {
             [values] => format!("{values} values"),
             [rows, cols] => format!("{rows} rows of {cols}"),

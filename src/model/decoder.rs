@@ -69,7 +69,7 @@ pub struct VectorSlot {
 }
 
 /// A program, and which tensors its weights and vectors are.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Decoder {
     program: Arc<Program>,
     weights: Vec<WeightSlot>,

@@ -18,7 +18,7 @@ pub mod names;
 pub mod rope;
 pub mod spec;
 
-pub use bind::Binding;
+pub use bind::{Binding, Stored};
 pub use decoder::Decoder;
 pub use families::{Family, supported_architectures};
 pub use spec::Spec;

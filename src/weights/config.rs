@@ -1,22 +1,37 @@
 //! Reading JSON configuration files, with errors that name file, key, value and what was expected.
 
+use std::fmt::Display;
 use std::path::Path;
 
 use serde_json::{Map, Value};
 
+use super::access::read_small;
+use super::shown::Shown;
 use crate::error::{Error, Result, Status};
 
-/// A JSON file. Errors: NOT_FOUND, IO, FORMAT with line and column.
+/// Files in use have up to some 2 MB. A parsed one takes many times its size in memory.
+const LARGEST: usize = 16 << 20;
+
+/// A JSON file of at most 16 MiB. Errors: NOT_FOUND, IO (no permission, a directory), FORMAT with line and column.
 pub fn read_json(path: &Path) -> Result<Value> {
-    let bytes = std::fs::read(path).map_err(|e| Error::io(path, &e))?;
+    let bytes = read_small(path, LARGEST)?;
     serde_json::from_slice(&bytes).map_err(|e| Error::format(format!("{}: {e}", path.display())))
 }
 
-/// A JSON file that may be missing.
+/// A JSON file that may be missing. A link whose target is missing is an error: the download is not complete.
 pub fn read_json_if_there(path: &Path) -> Result<Option<Value>> {
     match read_json(path) {
-        Err(error) if error.status() == Status::NotFound => Ok(None),
+        Err(error) if error.status() == Status::NotFound && !path.is_symlink() => Ok(None),
         outcome => outcome.map(Some),
+    }
+}
+
+/// A value for messages, cut where it is long.
+fn shown(value: &Value) -> String {
+    match value {
+        Value::Array(values) if values.len() > 8 => format!("an array of {} values", values.len()),
+        Value::Object(_) => "an object".to_owned(),
+        other => Shown(&other.to_string()).to_string(),
     }
 }
 
@@ -33,7 +48,7 @@ impl<'a> ConfigReader<'a> {
     pub fn new(path: &'a Path, value: &'a Value) -> Result<Self> {
         match value.as_object() {
             Some(object) => Ok(ConfigReader { path, within: "", object }),
-            None => Err(Error::format(format!("{}: {value}, expected an object", path.display()))),
+            None => Err(Error::format(format!("{}: {}, expected an object", path.display(), shown(value)))),
         }
     }
 
@@ -42,7 +57,7 @@ impl<'a> ConfigReader<'a> {
     }
 
     /// An error about a key's value.
-    pub fn refuse(&self, key: &str, value: impl std::fmt::Display, expected: impl std::fmt::Display) -> Error {
+    pub fn refuse(&self, key: &str, value: impl Display, expected: impl Display) -> Error {
         Error::format(format!("{}: {}{key}: {value}, expected {expected}", self.path.display(), self.within))
     }
 
@@ -56,7 +71,7 @@ impl<'a> ConfigReader<'a> {
 
     fn typed<T>(&self, key: &str, expected: &str, convert: impl FnOnce(&'a Value) -> Option<T>) -> Result<Option<T>> {
         let Some(value) = self.get(key) else { return Ok(None) };
-        convert(value).map(Some).ok_or_else(|| self.refuse(key, value, expected))
+        convert(value).map(Some).ok_or_else(|| self.refuse(key, shown(value), expected))
     }
 
     fn needed<T>(&self, key: &str, value: Option<T>) -> Result<T> {

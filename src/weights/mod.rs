@@ -10,6 +10,7 @@ mod files;
 pub mod gguf;
 pub mod quant;
 pub mod safetensors;
+mod shown;
 mod tensor;
 
 pub use access::{Access, prefetch, release_pages};

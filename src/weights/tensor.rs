@@ -4,6 +4,8 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
+use memmap2::Mmap;
+
 /// How the elements of a tensor are stored. Block layouts follow the GGUF format (`ggml-common.h` in the ggml sources is the
 /// definition of the block structs).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -95,33 +97,49 @@ impl fmt::Display for StoredType {
     }
 }
 
-/// A range of bytes together with what keeps it alive: a mapped file, or memory the file was read into.
+/// A range of bytes together with what keeps it alive: a mapped file, or memory the file was read into. Cloning shares the owner.
 #[derive(Clone)]
 pub struct Bytes {
-    owner: Arc<dyn AsRef<[u8]> + Send + Sync>,
+    owner: Owner,
     start: usize,
     len: usize,
-    mapped: bool,
+}
+
+#[derive(Clone)]
+enum Owner {
+    Mapped(Arc<Mmap>),
+    Other(Arc<dyn AsRef<[u8]> + Send + Sync>),
+}
+
+impl Owner {
+    fn all(&self) -> &[u8] {
+        match self {
+            Owner::Mapped(map) => map,
+            Owner::Other(owner) => (**owner).as_ref(),
+        }
+    }
 }
 
 impl Bytes {
-    /// The whole of `owner`.
+    /// The whole of `owner`, which gives the same bytes whenever it is asked.
     pub fn new(owner: Arc<dyn AsRef<[u8]> + Send + Sync>) -> Self {
         let len = (*owner).as_ref().len();
-        Bytes { owner, start: 0, len, mapped: false }
+        Bytes { owner: Owner::Other(owner), start: 0, len }
     }
 
     /// The whole of a mapped file.
-    pub fn mapped(owner: Arc<dyn AsRef<[u8]> + Send + Sync>) -> Self {
-        Bytes { mapped: true, ..Bytes::new(owner) }
-    }
-
-    pub fn is_mapped(&self) -> bool {
-        self.mapped
+    pub(super) fn mapped(map: Mmap) -> Self {
+        let len = map.len();
+        Bytes { owner: Owner::Mapped(Arc::new(map)), start: 0, len }
     }
 
     pub fn from_vec(bytes: Vec<u8>) -> Self {
         Bytes::new(Arc::new(bytes))
+    }
+
+    /// Whether these are bytes of a mapped file, not of memory that belongs to this process.
+    pub fn is_mapped(&self) -> bool {
+        matches!(self.owner, Owner::Mapped(_))
     }
 
     /// A part of these bytes, sharing the owner; `None` where it does not lie inside.
@@ -129,7 +147,7 @@ impl Bytes {
         if start.checked_add(len)? > self.len {
             return None;
         }
-        Some(Bytes { owner: self.owner.clone(), start: self.start + start, len, mapped: self.mapped })
+        Some(Bytes { owner: self.owner.clone(), start: self.start + start, len })
     }
 }
 
@@ -137,7 +155,7 @@ impl Deref for Bytes {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        &(*self.owner).as_ref()[self.start..self.start + self.len]
+        &self.owner.all()[self.start..self.start + self.len]
     }
 }
 

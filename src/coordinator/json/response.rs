@@ -66,7 +66,7 @@ fn openai_reason(reason: FinishReason) -> Value {
 
 fn logprobs(logprobs: &Logprobs, tokenizer: &Tokenizer) -> Value {
     let entry = |id: u32, logprob: f32| {
-        let bytes = tokenizer.token_bytes(id);
+        let bytes = tokenizer.token_bytes(id).unwrap_or_default();
         json!({ "token": String::from_utf8_lossy(&bytes), "id": id, "logprob": number(logprob), "bytes": bytes })
     };
     let content = logprobs.iter().map(|position| {

@@ -2,22 +2,27 @@
 
 use std::fmt;
 
+use super::{Family, architecture};
 use crate::backend::Activation;
 use crate::error::{Error, Result};
-use crate::model::bind::decoded;
+use crate::model::bind::{Stored, decoded};
+use crate::model::names::{Role, TensorId};
 use crate::model::rope;
 use crate::model::spec::{Attention, Layer, MAX_LAYERS, Mlp, Spec, size};
 use crate::weights::gguf::{Gguf, Value};
 
-/// The metadata of a GGUF file below its architecture's name, and the tensors that stand for settings.
+/// The metadata of a GGUF file below its architecture's name, and the stored tensors whose presence or shape says something.
 pub struct GgufConfig<'a> {
     file: &'a Gguf,
     architecture: &'a str,
+    family: &'a Family,
+    stored: Stored<'a>,
 }
 
 impl<'a> GgufConfig<'a> {
-    pub fn new(file: &'a Gguf, architecture: &'a str) -> Self {
-        GgufConfig { file, architecture }
+    /// `stored`: the weights, usually those of `file` itself.
+    pub fn new(file: &'a Gguf, family: &'a Family, stored: Stored<'a>) -> Result<Self> {
+        Ok(GgufConfig { file, architecture: architecture(file)?, family, stored })
     }
 
     /// `<architecture>.<key>`.
@@ -62,7 +67,7 @@ impl<'a> GgufConfig<'a> {
         if values.len() != layers {
             return Err(self.invalid(key, &format!("{} values", values.len()), &format!("{layers}, one per layer")));
         }
-        let size = |&value: &i64| usize::try_from(value).map_err(|_| self.invalid(key, &value, "numbers of 0 or more"));
+        let size = |value: i128| usize::try_from(value).map_err(|_| self.invalid(key, &value, "numbers of 0 or more"));
         values.iter().map(size).collect()
     }
 
@@ -70,7 +75,7 @@ impl<'a> GgufConfig<'a> {
     pub fn sliding_layers(&self, layers: usize, default_period: usize) -> Result<Vec<bool>> {
         let key = "attention.sliding_window_pattern";
         match self.file.metadata().get(&self.key(key)) {
-            Some(Value::Bools(flags)) if flags.len() == layers => Ok(flags.clone()),
+            Some(Value::Bools(flags)) if flags.len() == layers => Ok(flags.iter().collect()),
             Some(Value::Bools(flags)) => {
                 Err(self.invalid(key, &format!("{} flags", flags.len()), &format!("{layers}, one per layer")))
             }
@@ -81,20 +86,27 @@ impl<'a> GgufConfig<'a> {
         }
     }
 
-    pub fn has_tensor(&self, name: &str) -> bool {
-        self.file.shape(name).is_some()
+    /// The values of a one-dimensional tensor by its GGUF name; `None` where there is none.
+    pub fn vector(&self, name: &str) -> Result<Option<Vec<f32>>> {
+        let tensor = match self.file.tensor(name)? {
+            Some(tensor) => Some(tensor.clone()),
+            None => self.stored.source.tensor(name)?,
+        };
+        tensor.as_ref().map(decoded).transpose()
     }
 
-    /// The values of a one-dimensional tensor; `None` where the file has none of that name.
-    pub fn vector(&self, name: &str) -> Result<Option<Vec<f32>>> {
-        self.file.tensor(name)?.map(decoded).transpose()
+    fn has_tensor(&self, id: TensorId) -> Result<bool> {
+        Ok(self.stored.find(&id, self.family)?.is_some())
     }
 
     /// Rows of the embedding table.
     fn vocabulary(&self) -> Result<usize> {
-        let shape = self.file.shape("token_embd.weight");
-        let rows = shape.and_then(|shape| shape.first()).copied();
-        rows.ok_or_else(|| Error::not_found(format!("token_embd.weight: missing, in {}", self.place())))
+        let table = TensorId::weight(None, Role::Embedding);
+        let rows = self.stored.find(&table, self.family)?.and_then(|tensor| tensor.shape.first().copied());
+        rows.ok_or_else(|| {
+            let name = self.stored.naming.name(&table, self.family.names);
+            Error::not_found(format!("{name}: missing, in {} (a file with only a vocabulary?)", self.stored.path.display()))
+        })
     }
 
     fn missing(&self, key: &str) -> Error {
@@ -134,22 +146,24 @@ pub fn dense(config: &GgufConfig) -> Result<Spec> {
     let context_length = sized("context_length")?;
     let rope = rope::from_gguf(config, head_dim, context_length)?;
     let scale = config.opt_f64("attention.scale")?.unwrap_or((head_dim as f64).powf(-0.5)) as f32;
-    let has = |name: &str| config.has_tensor(name);
-    let layer = |index: usize| Layer {
-        attention: Attention {
-            heads: heads[index],
-            kv_heads: kv_heads[index],
-            head_dim,
-            window: None,
-            rope: 0,
-            scale,
-            softcap: None,
-            qkv_bias: has(&format!("blk.{index}.attn_q.bias")),
-            output_bias: has(&format!("blk.{index}.attn_output.bias")),
-            qk_norm: false,
-        },
-        mlp: Mlp { width: widths[index], activation: Activation::Silu, bias: has(&format!("blk.{index}.ffn_up.bias")) },
-        post_norms: false,
+    let has_bias = |layer: usize, role: Role| config.has_tensor(TensorId::bias(layer, role));
+    let layer = |index: usize| {
+        Ok(Layer {
+            attention: Attention {
+                heads: heads[index],
+                kv_heads: kv_heads[index],
+                head_dim,
+                window: None,
+                rope: 0,
+                scale,
+                softcap: None,
+                qkv_bias: has_bias(index, Role::Query)?,
+                output_bias: has_bias(index, Role::Output)?,
+                qk_norm: false,
+            },
+            mlp: Mlp { width: widths[index], activation: Activation::Silu, bias: has_bias(index, Role::Up)? },
+            post_norms: false,
+        })
     };
     let spec = Spec {
         hidden,
@@ -157,10 +171,10 @@ pub fn dense(config: &GgufConfig) -> Result<Spec> {
         context_length: rope.stretched_length(context_length),
         rms_eps: config.f64("attention.layer_norm_rms_epsilon")? as f32,
         embed_scale: 1.0,
-        tied_head: !has("output.weight"),
+        tied_head: !config.has_tensor(TensorId::weight(None, Role::Head))?,
         logit_softcap: config.opt_f64("final_logit_softcapping")?.map(|cap| cap as f32),
         ropes: vec![rope],
-        layers: (0..layers).map(layer).collect(),
+        layers: (0..layers).map(layer).collect::<Result<_>>()?,
     };
     spec.checked(&place)
 }

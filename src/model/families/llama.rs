@@ -23,5 +23,11 @@ fn spec_hf(config: ConfigReader) -> Result<Spec> {
 }
 
 fn spec_gguf(config: &GgufConfig) -> Result<Spec> {
-    gguf::dense(config)
+    let spec = gguf::dense(config)?;
+    let (dims, head_dim) = (spec.ropes[0].dims, spec.layers[0].attention.head_dim);
+    // Rows are stored in rotary pairs over the whole head.
+    if dims != head_dim {
+        return Err(config.unsupported("rope.dimension_count", &dims, &format!("the head size {head_dim}")));
+    }
+    Ok(spec)
 }

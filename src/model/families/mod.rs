@@ -66,14 +66,20 @@ impl Family {
 
     /// The family of a GGUF file, by `general.architecture`.
     pub fn of_gguf(file: &Gguf) -> Result<&'static Family> {
-        let metadata = file.metadata();
-        let name = metadata.required("general.architecture", metadata.str("general.architecture")?)?;
+        let name = architecture(file)?;
         FAMILIES.iter().find(|family| family.gguf.contains(&name)).copied().ok_or_else(|| {
             let known: Vec<_> = FAMILIES.iter().flat_map(|family| family.gguf).copied().collect();
             let place = file.path().display();
             Error::unsupported(format!("unsupported architecture {name}, expected one of {}, in {place}", known.join(", ")))
         })
     }
+}
+
+/// `general.architecture`.
+pub fn architecture(file: &Gguf) -> Result<&str> {
+    const KEY: &str = "general.architecture";
+    let metadata = file.metadata();
+    metadata.required(KEY, metadata.str(KEY)?)
 }
 
 /// An UNSUPPORTED error about a key's value.

@@ -1,9 +1,12 @@
 //! Reading little-endian values from the head of a file, every length checked against what is left.
 
+use std::fmt::Display;
 use std::path::Path;
 
 use crate::error::{Error, Result};
 
+/// A place in a file. Messages of its errors name the file, what was being read, and the byte.
+#[derive(Clone, Copy)]
 pub(super) struct Cursor<'a> {
     bytes: &'a [u8],
     at: usize,
@@ -11,8 +14,9 @@ pub(super) struct Cursor<'a> {
 }
 
 impl<'a> Cursor<'a> {
-    pub(super) fn new(bytes: &'a [u8], path: &'a Path) -> Self {
-        Cursor { bytes, at: 0, path }
+    /// At byte `at`, which lies within `bytes`.
+    pub(super) fn new(bytes: &'a [u8], at: usize, path: &'a Path) -> Self {
+        Cursor { bytes, at: at.min(bytes.len()), path }
     }
 
     pub(super) fn position(&self) -> usize {
@@ -23,12 +27,17 @@ impl<'a> Cursor<'a> {
         self.bytes.len() - self.at
     }
 
+    /// What lies between here and `end`, a later place of the same file.
+    pub(super) fn up_to(&self, end: &Cursor<'_>) -> &'a [u8] {
+        self.bytes.get(self.at..end.at).unwrap_or_default()
+    }
+
     /// A FORMAT error at this place of the file.
-    pub(super) fn malformed(&self, what: impl std::fmt::Display) -> Error {
+    pub(super) fn malformed(&self, what: impl Display) -> Error {
         Error::format(format!("{}: {what} (at byte {})", self.path.display(), self.at))
     }
 
-    pub(super) fn take(&mut self, len: usize, what: &str) -> Result<&'a [u8]> {
+    pub(super) fn take(&mut self, len: usize, what: impl Display) -> Result<&'a [u8]> {
         if len > self.left() {
             return Err(self.malformed(format_args!("{what}: {len} bytes, but the file has {} left", self.left())));
         }
@@ -37,31 +46,33 @@ impl<'a> Cursor<'a> {
         Ok(taken)
     }
 
-    fn array<const N: usize>(&mut self, what: &str) -> Result<[u8; N]> {
+    fn array<const N: usize>(&mut self, what: impl Display) -> Result<[u8; N]> {
         let mut array = [0; N];
         array.copy_from_slice(self.take(N, what)?);
         Ok(array)
     }
 
-    pub(super) fn u32(&mut self, what: &str) -> Result<u32> {
+    pub(super) fn u32(&mut self, what: impl Display) -> Result<u32> {
         self.array(what).map(u32::from_le_bytes)
     }
 
-    pub(super) fn u64(&mut self, what: &str) -> Result<u64> {
+    pub(super) fn u64(&mut self, what: impl Display) -> Result<u64> {
         self.array(what).map(u64::from_le_bytes)
     }
 
-    /// A length or count: at most `most`.
-    pub(super) fn count(&mut self, what: &str, most: usize) -> Result<usize> {
-        let count = self.u64(what)?;
+    /// A count of things that take at least `smallest` bytes each: no more than the file has room for.
+    pub(super) fn count(&mut self, smallest: usize, what: impl Display) -> Result<usize> {
+        let count = self.u64(&what)?;
+        let room = self.left() / smallest;
         match usize::try_from(count) {
-            Ok(count) if count <= most => Ok(count),
-            _ => Err(self.malformed(format_args!("{what}: {count}, expected at most {most}"))),
+            Ok(count) if count <= room => Ok(count),
+            _ => Err(self.malformed(format_args!("{what}: {count}, but the file has room for {room}"))),
         }
     }
 
-    pub(super) fn string(&mut self, what: &str) -> Result<&'a [u8]> {
-        let len = self.u64(what)?;
+    /// A length, and that many bytes.
+    pub(super) fn string(&mut self, what: impl Display) -> Result<&'a [u8]> {
+        let len = self.u64(&what)?;
         match usize::try_from(len) {
             Ok(len) => self.take(len, what),
             Err(_) => Err(self.malformed(format_args!("{what}: a string of {len} bytes"))),

@@ -1,113 +1,114 @@
 //! The key-value part of a GGUF file.
 //!
-//! Format: the GGUF specification (`docs/gguf.md` in the ggml repository). Strings are kept as bytes: vocabularies hold pieces that
-//! are no UTF-8.
+//! Format: the GGUF specification (`docs/gguf.md` in the ggml repository).
 
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use super::cursor::Cursor;
+use super::value::{Strings, Value, try_collect};
 use crate::error::{Error, Result};
+use crate::weights::Bytes;
+use crate::weights::shown::Shown;
 
-/// A value. Arrays keep their element type; nested arrays are refused where they are read, none are in use.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Value {
-    /// Any of the integer types and bool.
-    Integer(i128),
-    Float(f64),
-    Bool(bool),
-    String(Vec<u8>),
-    Integers(Vec<i64>),
-    Floats(Vec<f32>),
-    Bools(Vec<bool>),
-    Strings(Vec<Vec<u8>>),
-}
-
-impl Value {
-    fn kind(&self) -> &'static str {
-        match self {
-            Value::Integer(_) => "an integer",
-            Value::Float(_) => "a float",
-            Value::Bool(_) => "a bool",
-            Value::String(_) => "a string",
-            Value::Integers(_) => "an array of integers",
-            Value::Floats(_) => "an array of floats",
-            Value::Bools(_) => "an array of bools",
-            Value::Strings(_) => "an array of strings",
-        }
-    }
-}
-
-/// All keys of a file. Getters give `None` for a missing key and an error for one of another type.
-#[derive(Clone, Debug, Default)]
+/// All keys of a file. Getters give `None` for a missing key, and a FORMAT error that names file, key, value and expectation for one of
+/// another type. Integers of any width are taken where they fit.
+///
+/// Only the keys' places are kept; values are read from the file's bytes when they are asked for.
+#[derive(Clone, Debug)]
 pub struct Metadata {
-    values: HashMap<String, Value>,
+    bytes: Bytes,
     path: PathBuf,
+    /// Sorted by key.
+    keys: Vec<Place>,
 }
 
+/// Where a key and its value lie.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    key: usize,
+    len: u32,
+    kind: u32,
+    value: usize,
+}
+
+/// The longest key the specification allows.
 const LONGEST_KEY: usize = 65_535;
+/// A key's entry is at least its length, one byte, a type and a value.
+const SMALLEST_KEY: usize = 8 + 1 + 4 + 1;
+/// Files have some dozens. The limit bounds what a malformed one can make us keep.
+const MOST_KEYS: usize = 65_536;
 
 impl Metadata {
-    pub(super) fn read(cursor: &mut Cursor<'_>, count: usize, path: &Path) -> Result<Self> {
-        let mut values = HashMap::new();
-        for index in 0..count {
-            let what = format!("key {index} of {count}");
-            let key = cursor.string(&what)?;
+    pub(super) fn count(cursor: &mut Cursor<'_>) -> Result<usize> {
+        let count = cursor.count(SMALLEST_KEY, "key count")?;
+        match count <= MOST_KEYS {
+            true => Ok(count),
+            false => Err(cursor.malformed(format_args!("key count: {count}, expected at most {MOST_KEYS}"))),
+        }
+    }
+
+    /// `bytes` is the file that `cursor` reads.
+    pub(super) fn read(cursor: &mut Cursor<'_>, count: usize, bytes: &Bytes, path: &Path) -> Result<Self> {
+        let mut keys = try_collect((0..count).map(|_| Place { key: 0, len: 0, kind: 0, value: 0 }), "keys")?;
+        for (index, place) in keys.iter_mut().enumerate() {
+            let what = format_args!("key {} of {count}", index + 1);
+            let key = cursor.string(what)?;
             if key.is_empty() || key.len() > LONGEST_KEY {
                 return Err(cursor.malformed(format_args!("{what}: {} bytes, expected 1 to {LONGEST_KEY}", key.len())));
             }
-            let key = std::str::from_utf8(key).map_err(|_| cursor.malformed(format_args!("{what}: not UTF-8")))?.to_string();
-            let kind = cursor.u32(&key)?;
-            let value = read_value(cursor, kind, &key)?;
-            if values.contains_key(&key) {
-                return Err(cursor.malformed(format_args!("{key}: occurs twice")));
-            }
-            values.insert(key, value);
+            let name = std::str::from_utf8(key).map_err(|_| cursor.malformed(format_args!("{what}: not UTF-8")))?;
+            let start = cursor.position() - key.len();
+            let kind = cursor.u32(format_args!("{}: value type", Shown(name)))?;
+            *place = Place { key: start, len: key.len() as u32, kind, value: cursor.position() };
+            Value::read(cursor, kind, name)?;
         }
-        Ok(Metadata { values, path: path.to_path_buf() })
+        keys.sort_unstable_by(|a, b| a.name(bytes).cmp(b.name(bytes)));
+        if let Some(twice) = keys.windows(2).find(|pair| pair[0].name(bytes) == pair[1].name(bytes)) {
+            let key = Shown(twice[0].name(bytes));
+            return Err(Error::format(format!("{}: key {key} occurs twice", path.display())));
+        }
+        Ok(Metadata { bytes: bytes.clone(), path: path.to_path_buf(), keys })
     }
 
     pub fn path(&self) -> &Path {
         &self.path
     }
 
+    /// All keys, sorted.
     pub fn keys(&self) -> impl Iterator<Item = &str> {
-        self.values.keys().map(String::as_str)
+        self.keys.iter().map(|place| place.name(&self.bytes))
     }
 
-    pub fn get(&self, key: &str) -> Option<&Value> {
-        self.values.get(key)
+    pub fn get(&self, key: &str) -> Option<Value<'_>> {
+        let index = self.keys.binary_search_by(|place| place.name(&self.bytes).cmp(key)).ok()?;
+        let place = self.keys[index];
+        Value::read(&mut Cursor::new(&self.bytes, place.value, &self.path), place.kind, key).ok()
     }
 
-    fn typed<'a, T>(&'a self, key: &str, expected: &str, convert: impl FnOnce(&'a Value) -> Option<T>) -> Result<Option<T>> {
-        let Some(value) = self.values.get(key) else { return Ok(None) };
-        match convert(value) {
-            Some(value) => Ok(Some(value)),
-            None => {
-                let shown = match value {
-                    Value::Integer(value) => format!("{value}"),
-                    Value::Float(value) => format!("{value}"),
-                    other => other.kind().to_string(),
-                };
-                Err(Error::format(format!("{}: {key}: {shown}, expected {expected}", self.path.display())))
-            }
-        }
+    fn typed<'a, T>(&'a self, key: &str, expected: &str, convert: impl FnOnce(Value<'a>) -> Option<T>) -> Result<Option<T>> {
+        let Some(value) = self.get(key) else { return Ok(None) };
+        convert(value).map(Some).ok_or_else(|| self.refuse(key, value.describe(), expected))
+    }
+
+    fn refuse(&self, key: &str, value: impl std::fmt::Display, expected: &str) -> Error {
+        Error::format(format!("{}: {}: {value}, expected {expected}", self.path.display(), Shown(key)))
     }
 
     pub fn u64(&self, key: &str) -> Result<Option<u64>> {
         self.typed(key, "an integer of 0 or more", |value| match value {
-            Value::Integer(value) => u64::try_from(*value).ok(),
+            Value::Integer(value) => u64::try_from(value).ok(),
             _ => None,
         })
     }
 
     pub fn u32(&self, key: &str) -> Result<Option<u32>> {
-        self.typed(key, "an integer of 32 bits", |value| match value {
-            Value::Integer(value) => u32::try_from(*value).ok(),
+        self.typed(key, "an integer of 0 to 4294967295", |value| match value {
+            Value::Integer(value) => u32::try_from(value).ok(),
             _ => None,
         })
     }
 
+    /// A size: at most 32 bits.
     pub fn usize(&self, key: &str) -> Result<Option<usize>> {
         Ok(self.u32(key)?.map(|value| value as usize))
     }
@@ -115,15 +116,15 @@ impl Metadata {
     /// Integers are taken as well. Not-a-number and infinities are refused.
     pub fn f32(&self, key: &str) -> Result<Option<f32>> {
         self.typed(key, "a finite number", |value| match value {
-            Value::Float(value) => Some(*value as f32).filter(|v| v.is_finite()),
-            Value::Integer(value) => Some(*value as f32),
+            Value::Float(value) => Some(value as f32).filter(|v| v.is_finite()),
+            Value::Integer(value) => Some(value as f32),
             _ => None,
         })
     }
 
     pub fn bool(&self, key: &str) -> Result<Option<bool>> {
         self.typed(key, "a bool", |value| match value {
-            Value::Bool(value) => Some(*value),
+            Value::Bool(value) => Some(value),
             _ => None,
         })
     }
@@ -135,32 +136,42 @@ impl Metadata {
         })
     }
 
-    pub fn strings(&self, key: &str) -> Result<Option<&[Vec<u8>]>> {
+    pub fn strings(&self, key: &str) -> Result<Option<Strings<'_>>> {
         self.typed(key, "an array of strings", |value| match value {
-            Value::Strings(values) => Some(values.as_slice()),
+            Value::Strings(values) => Some(values),
             _ => None,
         })
     }
 
-    pub fn integers(&self, key: &str) -> Result<Option<&[i64]>> {
-        self.typed(key, "an array of integers", |value| match value {
-            Value::Integers(values) => Some(values.as_slice()),
+    /// Integers of any width in 64 bits. Errors besides: OUT_OF_MEMORY.
+    pub fn integers(&self, key: &str) -> Result<Option<Vec<i64>>> {
+        let array = self.typed(key, "an array of integers", |value| match value {
+            Value::Integers(values) => Some(values),
             _ => None,
-        })
+        })?;
+        let Some(array) = array else { return Ok(None) };
+        if let Some((index, value)) = array.iter().enumerate().find(|(_, value)| i64::try_from(*value).is_err()) {
+            return Err(self.refuse(key, format_args!("{value} at index {index}"), "integers of 64 bits with a sign"));
+        }
+        try_collect(array.iter().map(|value| value as i64), Shown(key)).map(Some)
     }
 
-    pub fn floats(&self, key: &str) -> Result<Option<&[f32]>> {
-        self.typed(key, "an array of floats", |value| match value {
-            Value::Floats(values) => Some(values.as_slice()),
+    /// Errors besides: OUT_OF_MEMORY.
+    pub fn floats(&self, key: &str) -> Result<Option<Vec<f32>>> {
+        let array = self.typed(key, "an array of floats", |value| match value {
+            Value::Floats(values) => Some(values),
             _ => None,
-        })
+        })?;
+        array.map(|array| try_collect(array.iter(), Shown(key))).transpose()
     }
 
-    pub fn bools(&self, key: &str) -> Result<Option<&[bool]>> {
-        self.typed(key, "an array of bools", |value| match value {
-            Value::Bools(values) => Some(values.as_slice()),
+    /// Errors besides: OUT_OF_MEMORY.
+    pub fn bools(&self, key: &str) -> Result<Option<Vec<bool>>> {
+        let array = self.typed(key, "an array of bools", |value| match value {
+            Value::Bools(values) => Some(values),
             _ => None,
-        })
+        })?;
+        array.map(|array| try_collect(array.iter(), Shown(key))).transpose()
     }
 
     /// A missing key as an error.
@@ -169,89 +180,9 @@ impl Metadata {
     }
 }
 
-/// Type numbers of the specification.
-mod kind {
-    pub const U8: u32 = 0;
-    pub const I8: u32 = 1;
-    pub const U16: u32 = 2;
-    pub const I16: u32 = 3;
-    pub const U32: u32 = 4;
-    pub const I32: u32 = 5;
-    pub const F32: u32 = 6;
-    pub const BOOL: u32 = 7;
-    pub const STRING: u32 = 8;
-    pub const ARRAY: u32 = 9;
-    pub const U64: u32 = 10;
-    pub const I64: u32 = 11;
-    pub const F64: u32 = 12;
-}
-
-fn width(kind: u32) -> Option<usize> {
-    use kind::*;
-    Some(match kind {
-        U8 | I8 | BOOL => 1,
-        U16 | I16 => 2,
-        U32 | I32 | F32 => 4,
-        U64 | I64 | F64 => 8,
-        _ => return None,
-    })
-}
-
-fn little(bytes: &[u8]) -> u64 {
-    bytes.iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte))
-}
-
-fn integer(kind: u32, bytes: &[u8]) -> i128 {
-    let value = little(bytes);
-    match kind {
-        kind::I8 => i128::from(value as u8 as i8),
-        kind::I16 => i128::from(value as u16 as i16),
-        kind::I32 => i128::from(value as u32 as i32),
-        kind::I64 => i128::from(value as i64),
-        _ => i128::from(value),
+impl Place {
+    /// UTF-8 was checked when the file was opened; a mapped file may have been written into since.
+    fn name(self, bytes: &Bytes) -> &str {
+        bytes.get(self.key..self.key + self.len as usize).and_then(|key| std::str::from_utf8(key).ok()).unwrap_or_default()
     }
-}
-
-fn float(kind: u32, bytes: &[u8]) -> f64 {
-    match kind {
-        kind::F32 => f64::from(f32::from_bits(little(bytes) as u32)),
-        _ => f64::from_bits(little(bytes)),
-    }
-}
-
-fn read_value(cursor: &mut Cursor<'_>, kind: u32, key: &str) -> Result<Value> {
-    Ok(match kind {
-        kind::STRING => Value::String(cursor.string(key)?.to_vec()),
-        kind::ARRAY => return read_array(cursor, key),
-        kind::BOOL => Value::Bool(cursor.take(1, key)?[0] != 0),
-        kind::F32 | kind::F64 => Value::Float(float(kind, cursor.take(if kind == kind::F32 { 4 } else { 8 }, key)?)),
-        _ => match width(kind) {
-            Some(width) => Value::Integer(integer(kind, cursor.take(width, key)?)),
-            None => return Err(cursor.malformed(format_args!("{key}: value type {kind}, expected 0 to 12"))),
-        },
-    })
-}
-
-fn read_array(cursor: &mut Cursor<'_>, key: &str) -> Result<Value> {
-    let kind = cursor.u32(key)?;
-    // An element is at least a byte, a string at least its length: what cannot be there is not reserved for.
-    if kind == kind::STRING {
-        let count = cursor.count(key, cursor.left() / 8)?;
-        let mut strings = Vec::new();
-        strings.try_reserve_exact(count).map_err(|_| Error::out_of_memory(format!("{key}: {count} strings")))?;
-        for _ in 0..count {
-            strings.push(cursor.string(key)?.to_vec());
-        }
-        return Ok(Value::Strings(strings));
-    }
-    let Some(width) = width(kind) else {
-        return Err(cursor.malformed(format_args!("{key}: an array of type {kind}, expected numbers, bools or strings")));
-    };
-    let count = cursor.count(key, cursor.left() / width)?;
-    let elements = cursor.take(count * width, key)?.chunks_exact(width);
-    Ok(match kind {
-        kind::BOOL => Value::Bools(elements.map(|bytes| bytes[0] != 0).collect()),
-        kind::F32 | kind::F64 => Value::Floats(elements.map(|bytes| float(kind, bytes) as f32).collect()),
-        _ => Value::Integers(elements.map(|bytes| integer(kind, bytes) as i64).collect()),
-    })
 }
