@@ -21,8 +21,13 @@
 
 pub mod artifacts;
 pub mod backend;
+pub mod cache;
+pub mod capi;
+pub mod coordinator;
+pub mod decoding;
 pub mod error;
 pub mod model;
+pub mod rank;
 pub mod text;
 pub mod weights;
 

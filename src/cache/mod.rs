@@ -72,7 +72,13 @@ impl KvCache {
                 held: vec![(0, 0); plan.seats],
             })
             .collect();
-        KvCache { page_tokens: plan.page_tokens, pages_per_seat: plan.pages_per_seat, groups, index: PrefixIndex::default(), max_records }
+        KvCache {
+            page_tokens: plan.page_tokens,
+            pages_per_seat: plan.pages_per_seat,
+            groups,
+            index: PrefixIndex::default(),
+            max_records,
+        }
     }
 
     /// Gives every extent its pages, or changes nothing a resident can see and says what is short. Pages that only the index holds

@@ -103,8 +103,16 @@ impl PrefixIndex {
             node.children += 1;
             self.leaves.remove(&(node.used, parent));
         }
-        let node =
-            Node { parent: Some(parent), key, tokens: tokens.into(), pages: pages.into(), children: 0, pins: 0, used, identity: None };
+        let node = Node {
+            parent: Some(parent),
+            key,
+            tokens: tokens.into(),
+            pages: pages.into(),
+            children: 0,
+            pins: 0,
+            used,
+            identity: None,
+        };
         self.nodes.insert(id, node);
         self.children.entry(key).or_default().push(id);
         self.leaves.insert((used, id));
@@ -156,7 +164,8 @@ impl PrefixIndex {
     /// Takes one group's page out of the longest unused node for which `free` holds of it: the node stays, of use only where that
     /// group's window does not reach back to it.
     pub(super) fn strip_oldest(&mut self, group: usize, free: impl Fn(u32) -> bool) -> Option<u32> {
-        let strippable = |node: &&mut Node| node.pins == 0 && node.pages.get(group).is_some_and(|&page| page != NO_PAGE && free(page));
+        let strippable =
+            |node: &&mut Node| node.pins == 0 && node.pages.get(group).is_some_and(|&page| page != NO_PAGE && free(page));
         let node = self.nodes.values_mut().filter(strippable).min_by_key(|node| node.used)?;
         Some(std::mem::replace(&mut node.pages[group], NO_PAGE))
     }

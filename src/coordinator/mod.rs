@@ -17,8 +17,8 @@ mod schedule;
 mod stepped;
 mod system_prompt;
 
-pub use config::{Config, ContextCacheConfig, Device, KvBudget, LaunchMode, LoadProgress, ParallelConfig, TemplateOverride};
 pub use boundary::{AdmitDecision, BoundaryHook, GenerationBoundary, materialize};
+pub use config::{Config, ContextCacheConfig, Device, KvBudget, LaunchMode, LoadProgress, ParallelConfig, TemplateOverride};
 pub use prepare::render_chat;
 pub use request::{CommitPolicy, Input, Request, Sequence, SequenceOptions};
 pub use response::{Response, Timings};
@@ -26,8 +26,8 @@ pub use stepped::{AdmissionResult, StepView, SteppedExecution};
 pub use system_prompt::SavedPrompt;
 
 use std::collections::{BTreeSet, VecDeque};
-use std::sync::{Arc, Weak};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
 use std::time::Instant;
 
 use parking_lot::{MappedMutexGuard, Mutex, MutexGuard};
@@ -36,6 +36,7 @@ use crate::artifacts::{LoadOptions, ModelArtifacts, ModelInfo};
 use crate::backend::cpu::{CpuBackend, CpuOptions};
 use crate::backend::{Backend, ExecutorLimits, KvType};
 use crate::cache::{CacheMetrics, CachePlan, CacheRequest};
+use crate::decoding::LazyGuideCompiler;
 use crate::error::{Error, Result};
 use crate::rank::{RankLimits, RankMetrics, RankRuntime, RankSizes, Seed, StreamProducer};
 use dispatch::Dispatch;
@@ -85,6 +86,7 @@ pub struct RuntimeCoordinator {
     rank: Mutex<Option<Box<RankRuntime>>>,
     open: Mutex<Weak<SteppedExecution>>,
     system_prompts: Mutex<SystemPrompts>,
+    guides: LazyGuideCompiler,
     /// As of the last step: readable while a dispatch runs.
     metrics: Mutex<RankMetrics>,
     cache_metrics: Mutex<CacheMetrics>,
@@ -146,7 +148,13 @@ impl RuntimeCoordinator {
                 sampled_vocab: artifacts.sampled_vocab(),
             },
         )?;
-        let rank = RankRuntime::new(executor, artifacts.tokenizer().clone(), groups, &cache, RankSizes { max_rows, max_records: sizes.max_records })?;
+        let rank = RankRuntime::new(
+            executor,
+            artifacts.tokenizer().clone(),
+            groups,
+            &cache,
+            RankSizes { max_rows, max_records: sizes.max_records },
+        )?;
         let limits = Limits {
             rank: rank.limits(),
             context_length,
@@ -169,6 +177,7 @@ impl RuntimeCoordinator {
             rank: Mutex::new(Some(Box::new(rank))),
             open: Mutex::new(Weak::new()),
             system_prompts: Mutex::default(),
+            guides: LazyGuideCompiler::default(),
             response: Mutex::new(None),
             succeeded: AtomicBool::new(false),
             stopping: AtomicBool::new(false),
@@ -227,7 +236,12 @@ impl RuntimeCoordinator {
     ///
     /// Errors: those of [`dispatch_request`](Self::dispatch_request), INVALID_ARGUMENT for request id 0, and NO_CAPACITY where not
     /// every sequence finds a seat.
-    pub fn begin_stepped(self: &Arc<Self>, request: &Request, request_id: u64, options: &DispatchOptions) -> Result<Arc<SteppedExecution>> {
+    pub fn begin_stepped(
+        self: &Arc<Self>,
+        request: &Request,
+        request_id: u64,
+        options: &DispatchOptions,
+    ) -> Result<Arc<SteppedExecution>> {
         let mut slot = self.rank.try_lock().ok_or_else(busy)?;
         self.check_usable()?;
         self.succeeded.store(false, Ordering::Release);
@@ -293,7 +307,7 @@ impl RuntimeCoordinator {
 
     /// Seeds of every sequence with their streams claimed; none is claimed where one is refused.
     fn seeds(&self, request: &Request) -> Result<Vec<Seed>> {
-        let mut seeds = prepare::seeds(&self.artifacts, request, self.bounds)?;
+        let mut seeds = prepare::seeds(&self.artifacts, request, self.bounds, &self.guides)?;
         for (seed, stream) in seeds.iter_mut().zip(attach(request)?) {
             seed.stream = stream;
         }
@@ -314,7 +328,10 @@ impl RuntimeCoordinator {
             return Err(Error::invalid(format!("rank {rank}, expected a local rank ({:?})", self.plan.local_ranks)));
         }
         let _idle = self.lock_rank()?;
-        self.response.lock().take().ok_or_else(|| Error::state("no response to take: nothing was dispatched, or it has been taken"))
+        self.response
+            .lock()
+            .take()
+            .ok_or_else(|| Error::state("no response to take: nothing was dispatched, or it has been taken"))
     }
 
     /// Tokens of each sequence's prompt: exactly those inference feeds.
@@ -504,16 +521,20 @@ impl Sizes {
     }
 
     fn kv_budget(&self, budget: KvBudget) -> Result<u64> {
-        let available = crate::backend::cpu::available_memory();
+        let available = crate::backend::cpu::available_memory().unwrap_or(FALLBACK_MEMORY);
         match budget {
             KvBudget::Bytes(bytes) => Ok(bytes),
             KvBudget::Auto => Ok(available / 2),
             KvBudget::Fraction(fraction) if fraction > 0.0 && fraction <= 1.0 => Ok((available as f64 * fraction) as u64),
-            KvBudget::Fraction(fraction) => Err(Error::invalid(format!("KV budget fraction: {fraction}, expected a number above 0 and at most 1"))),
+            KvBudget::Fraction(fraction) => {
+                Err(Error::invalid(format!("KV budget fraction: {fraction}, expected a number above 0 and at most 1")))
+            }
         }
     }
 }
 
+/// Where the system does not say how much memory it has.
+const FALLBACK_MEMORY: u64 = 4 << 30;
 const MAX_LENGTH: usize = 1 << 30;
 const MAX_BATCH: usize = 4096;
 const MAX_CHUNK: usize = 1 << 16;

@@ -34,7 +34,10 @@ impl Plan {
         }
         let devices = &config.parallel.devices;
         if !devices.is_empty() && devices.len() < world_size as usize {
-            return Err(Error::invalid(format!("devices: {} entries, expected none or at least {world_size} (one per rank)", devices.len())));
+            return Err(Error::invalid(format!(
+                "devices: {} entries, expected none or at least {world_size} (one per rank)",
+                devices.len()
+            )));
         }
         if let Some(device) = devices.iter().chain(config.local_rank_devices.values()).find(|&&device| device < 0) {
             return Err(Error::invalid(format!("device {device}, expected a device number of 0 or more")));

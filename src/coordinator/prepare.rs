@@ -4,10 +4,10 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::request::{CommitPolicy, Input, Request, SequenceOptions};
-use crate::artifacts::ModelArtifacts;
+use crate::artifacts::{GenerationDefaults, ModelArtifacts};
 use crate::backend::{RopeId, RopeTable, SamplingParams};
 use crate::cache::CacheIdentity;
-use crate::decoding::{GenerationDefaults, SettingSource, Settings, limits};
+use crate::decoding::{LazyGuideCompiler, SettingSource, Settings, limits};
 use crate::error::{CapacityNumbers, Error, Result};
 use crate::rank::{CacheCommit, CachePolicy, Guidance, Seed, Warning};
 use crate::text::{EncodeOptions, Message, RenderInput, Rendered};
@@ -20,20 +20,26 @@ pub(super) fn prompts(artifacts: &ModelArtifacts, request: &Request) -> Result<V
     // Templates and tokenizers may need more stack than a host's thread has.
     crate::text::on_deep_stack(|| {
         let encode = |(index, sequence): (usize, &super::request::Sequence)| {
-            prompt(artifacts, &sequence.input, &sequence.options.or(&request.defaults)).map_err(|e| e.context(format!("sequence {index}")))
+            prompt(artifacts, &sequence.input, &sequence.options.or(&request.defaults))
+                .map_err(|e| e.context(format!("sequence {index}")))
         };
         request.sequences.iter().enumerate().map(encode).collect()
     })
 }
 
 /// Seeds for every sequence of `request`, without their streams: nothing has been claimed yet.
-pub(super) fn seeds(artifacts: &ModelArtifacts, request: &Request, bounds: Bounds) -> Result<Vec<Seed>> {
+pub(super) fn seeds(
+    artifacts: &ModelArtifacts,
+    request: &Request,
+    bounds: Bounds,
+    guides: &LazyGuideCompiler,
+) -> Result<Vec<Seed>> {
     let prompts = prompts(artifacts, request)?;
     let model_end = Arc::<[u32]>::from(artifacts.end_tokens());
     let mut seeds = Vec::with_capacity(prompts.len());
     for (index, (sequence, prompt)) in request.sequences.iter().zip(prompts).enumerate() {
         let options = sequence.options.or(&request.defaults);
-        let seed = Preparation { artifacts, options: &options, bounds }
+        let seed = Preparation { artifacts, options: &options, bounds, guides }
             .seed(index as u32, prompt, &model_end, sequence)
             .map_err(|e| e.context(format!("sequence {index}")))?;
         seeds.push(Seed { on_token: request.on_token.clone(), ..seed });
@@ -53,7 +59,9 @@ fn prompt(artifacts: &ModelArtifacts, input: &Input, options: &SequenceOptions) 
             checked.collect::<Result<Vec<_>>>()?
         }
         Input::Text(text) => tokenizer.encode(text, EncodeOptions { add_special: true, parse_special: true })?,
-        Input::Messages(messages) if options.apply_chat_template.unwrap_or(true) => render_and_encode(artifacts, messages, options)?,
+        Input::Messages(messages) if options.apply_chat_template.unwrap_or(true) => {
+            render_and_encode(artifacts, messages, options)?
+        }
         Input::Messages(messages) => {
             let text: Vec<String> = messages.iter().map(Message::text).collect::<Result<_>>()?;
             tokenizer.encode(&text.concat(), EncodeOptions { add_special: true, parse_special: true })?
@@ -124,7 +132,11 @@ struct Preparation<'a> {
     artifacts: &'a ModelArtifacts,
     options: &'a SequenceOptions,
     bounds: Bounds,
+    guides: &'a LazyGuideCompiler,
 }
+
+/// What models that think put after it.
+const END_OF_THINKING: &str = "</think>";
 
 /// What a coordinator's configuration says about sequences.
 #[derive(Clone, Copy, Debug)]
@@ -176,8 +188,10 @@ impl Preparation<'_> {
 
     fn guidance(&self) -> Result<Option<Guidance>> {
         let Some(spec) = &self.options.guide else { return Ok(None) };
-        let guide = Box::new(self.artifacts.guide_compiler()?.compile(spec)?);
-        let after = self.options.enable_thinking.unwrap_or(false).then(|| self.artifacts.end_of_thinking()).flatten();
+        let tokenizer = self.artifacts.tokenizer();
+        let compiler = self.guides.get(tokenizer, self.artifacts.end_tokens())?;
+        let guide = Box::new(crate::text::on_deep_stack(|| compiler.compile(spec))?);
+        let after = self.options.enable_thinking.unwrap_or(false).then(|| tokenizer.find(END_OF_THINKING)).flatten();
         Ok(Some(Guidance { guide, after }))
     }
 
@@ -199,8 +213,11 @@ impl Preparation<'_> {
         }
         let left = self.bounds.capacity.saturating_sub(prompt) as u64;
         if left == 0 {
-            let capacity =
-                CapacityNumbers { prompt: prompt as u64, requested: asked.unwrap_or(1) as u64, limit: self.bounds.capacity as u64 };
+            let capacity = CapacityNumbers {
+                prompt: prompt as u64,
+                requested: asked.unwrap_or(1) as u64,
+                limit: self.bounds.capacity as u64,
+            };
             return Err(Error::context_full(format!(
                 "prompt: {prompt} tokens, expected at most {} (capacity {} tokens, at least one of them for output)",
                 self.bounds.capacity.saturating_sub(1),
@@ -221,7 +238,11 @@ impl Preparation<'_> {
     fn bias(&self) -> Result<Vec<(u32, f32)>> {
         let entries = self.options.logit_bias.as_deref().unwrap_or_default();
         if entries.len() > limits::MAX_LOGIT_BIAS {
-            return Err(Error::invalid(format!("logitBias: {} entries, expected at most {}", entries.len(), limits::MAX_LOGIT_BIAS)));
+            return Err(Error::invalid(format!(
+                "logitBias: {} entries, expected at most {}",
+                entries.len(),
+                limits::MAX_LOGIT_BIAS
+            )));
         }
         let vocab = self.artifacts.info().vocab_size;
         let mut seen = HashSet::with_capacity(entries.len());
@@ -229,7 +250,9 @@ impl Preparation<'_> {
             let token = self.token("logitBias", id, vocab)?;
             if !(bias == f32::NEG_INFINITY || bias.abs() <= limits::MAX_ABS_LOGIT_BIAS) {
                 let most = limits::MAX_ABS_LOGIT_BIAS;
-                return Err(Error::invalid(format!("logitBias of token {id}: {bias}, expected a number in -{most}..={most} or -inf")));
+                return Err(Error::invalid(format!(
+                    "logitBias of token {id}: {bias}, expected a number in -{most}..={most} or -inf"
+                )));
             }
             if !seen.insert(token) {
                 return Err(Error::invalid(format!("logitBias: token {id} occurs twice")));
@@ -340,7 +363,8 @@ mod tests {
         assert_eq!((s.sampling.top_k, s.top_k_source), (64, SettingSource::Model));
         assert_eq!((s.sampling.top_p, s.top_p_source), (0.5, SettingSource::Request));
 
-        let listed = GenerationDefaults { do_sample: Some(false), temperature: Some(0.6), top_p: Some(0.9), ..Default::default() };
+        let listed =
+            GenerationDefaults { do_sample: Some(false), temperature: Some(0.6), top_p: Some(0.9), ..Default::default() };
         let s = resolve(SequenceOptions::default(), listed);
         assert!(s.sampling.is_greedy());
         assert_eq!((s.temperature_source, s.sampling.top_p), (SettingSource::Default, 1.0));

@@ -120,9 +120,33 @@ impl SequenceOptions {
             };
         }
         merge!(
-            temperature, top_p, top_k, min_p, repetition_penalty, presence_penalty, frequency_penalty, max_generate_length, seed,
-            num_logprobs, stop, logit_bias, extra_eos_ids, ignore_eos, apply_chat_template, add_generation_prompt, enable_thinking,
-            tools, template_variables, template_name, skip_special_tokens, plain_content, cache_bypass, cache_commit, cache_salt, save_system_prompt, guide,
+            temperature,
+            top_p,
+            top_k,
+            min_p,
+            repetition_penalty,
+            presence_penalty,
+            frequency_penalty,
+            max_generate_length,
+            seed,
+            num_logprobs,
+            stop,
+            logit_bias,
+            extra_eos_ids,
+            ignore_eos,
+            apply_chat_template,
+            add_generation_prompt,
+            enable_thinking,
+            tools,
+            template_variables,
+            template_name,
+            skip_special_tokens,
+            plain_content,
+            cache_bypass,
+            cache_commit,
+            cache_salt,
+            save_system_prompt,
+            guide,
         )
     }
 }

@@ -186,7 +186,8 @@ impl SteppedExecution {
     fn conclude(&self, mut state: State) -> Response {
         state.founded.sort_by_key(|result| result.index);
         state.timings.total = state.started.elapsed();
-        let response = Response { sequences: std::mem::take(&mut state.founded), timings: state.profiling.then_some(state.timings) };
+        let response =
+            Response { sequences: std::mem::take(&mut state.founded), timings: state.profiling.then_some(state.timings) };
         if let Some(coordinator) = self.coordinator.upgrade() {
             coordinator.give_back(state.rank);
         }

@@ -3,7 +3,7 @@
 //! `llguidance` compiles JSON schemas, regular expressions and Lark grammars to a parser over token bytes; this module owns one
 //! parser per guided sequence and turns its answers into the masks a backend takes.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use llguidance::api::{ParserLimits, TopLevelGrammar};
 use llguidance::toktrie::{ApproximateTokEnv, InferenceCapabilities, SimpleVob, TokEnv, TokRxInfo, TokTrie};
@@ -31,6 +31,16 @@ pub enum GuideSpec {
 /// Longest grammar, schema or expression that is compiled, in bytes.
 const MAX_SOURCE: usize = 1 << 20;
 
+/// A compiler that is made when it is first needed: it walks the whole vocabulary.
+#[derive(Default)]
+pub struct LazyGuideCompiler(OnceLock<Result<GuideCompiler>>);
+
+impl LazyGuideCompiler {
+    pub fn get(&self, tokenizer: &Tokenizer, end_tokens: &[u32]) -> Result<&GuideCompiler> {
+        self.0.get_or_init(|| GuideCompiler::new(tokenizer, end_tokens)).as_ref().map_err(Error::clone)
+    }
+}
+
 /// Compiles guides for one vocabulary. Shared by all sequences of a model.
 pub struct GuideCompiler {
     factory: ParserFactory,
@@ -41,13 +51,15 @@ impl GuideCompiler {
     /// `end_tokens`: what a finished output may end with; not empty.
     pub fn new(tokenizer: &Tokenizer, end_tokens: &[u32]) -> Result<Self> {
         let Some(&first) = end_tokens.first() else {
-            return Err(Error::unsupported("guided decoding: the model has no end-of-sequence token to end a guided output with"));
+            return Err(Error::unsupported(
+                "guided decoding: the model has no end-of-sequence token to end a guided output with",
+            ));
         };
         let words: Vec<Vec<u8>> = (0..tokenizer.len() as u32)
             .map(|id| match tokenizer.is_control(id) {
                 // The mark keeps control tokens from standing for their text.
                 true => [&[TokTrie::SPECIAL_TOKEN_MARKER], tokenizer.token_text(id).unwrap_or_default().as_bytes()].concat(),
-                false => tokenizer.token_bytes(id),
+                false => tokenizer.token_bytes(id).unwrap_or_default(),
             })
             .collect();
         let trie = TokTrie::from(&TokRxInfo::new(words.len() as u32, first), &words).with_eos_tokens(end_tokens);

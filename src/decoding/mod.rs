@@ -9,9 +9,9 @@ mod history;
 mod settings;
 mod stops;
 
-pub use guide::{Guide, GuideCompiler, GuideSpec};
+pub use guide::{Guide, GuideCompiler, GuideSpec, LazyGuideCompiler};
 pub use history::TokenHistory;
-pub use settings::{GenerationDefaults, SettingSource, Settings, limits};
+pub use settings::{SettingSource, Settings, limits};
 pub use stops::{StopMatcher, StopScan};
 
 /// Why a sequence ended. The numbers are those of the C ABI.

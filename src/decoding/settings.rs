@@ -1,6 +1,5 @@
 //! The effective settings of a sequence: resolved once at admission, echoed in the response.
 
-pub use crate::artifacts::GenerationDefaults;
 use crate::backend::SamplingParams;
 
 /// Limits on what a request may ask for.

@@ -122,7 +122,8 @@ const RESERVED_OUTPUT: usize = 16 * 1024;
 
 impl Sequence {
     pub(super) fn new(seed: Seed, tokenizer: &Tokenizer) -> Self {
-        let Seed { index, prompt, settings, bias, end_tokens, stops, stream, on_token, ropes, identity, cache, guide, warnings } = seed;
+        let Seed { index, prompt, settings, bias, end_tokens, stops, stream, on_token, ropes, identity, cache, guide, warnings } =
+            seed;
         let guided = guide.is_some();
         let (guide, guide_after) = guide.map_or((None, None), |g| (Some(g.guide), g.after));
         let expected = (settings.max_new_tokens as usize).min(RESERVED_OUTPUT);

@@ -103,7 +103,16 @@ impl KvPool {
             .try_fold(cell_bytes, usize::checked_mul)
             .ok_or_else(|| Error::out_of_memory(format!("{what}: their size overflows")))?;
         let memory = LazyBytes::zeroed(bytes, &what)?;
-        Ok(KvPool { memory, kv_type, pages, page_tokens, head_dim: group.head_dim, value_width, kv_heads: group.kv_heads, cell_bytes })
+        Ok(KvPool {
+            memory,
+            kv_type,
+            pages,
+            page_tokens,
+            head_dim: group.head_dim,
+            value_width,
+            kv_heads: group.kv_heads,
+            cell_bytes,
+        })
     }
 
     pub(super) fn bytes(&self) -> usize {
@@ -131,7 +140,15 @@ impl KvPool {
     /// # Safety
     /// Indices inside the pool, `key` and `value` valid for reads of `head_dim`; nobody accesses this token's elements meanwhile.
     #[inline(always)]
-    pub(super) unsafe fn write<V: Vector>(&self, layer: usize, page: usize, head: usize, slot: usize, key: *const f32, value: *const f32) {
+    pub(super) unsafe fn write<V: Vector>(
+        &self,
+        layer: usize,
+        page: usize,
+        head: usize,
+        slot: usize,
+        key: *const f32,
+        value: *const f32,
+    ) {
         match self.kv_type {
             KvType::F32 => self.write_as::<V, Full>(layer, page, head, slot, key, value),
             KvType::F16 => self.write_as::<V, Half>(layer, page, head, slot, key, value),
@@ -140,7 +157,15 @@ impl KvPool {
     }
 
     #[inline(always)]
-    unsafe fn write_as<V: Vector, E: Element>(&self, layer: usize, page: usize, head: usize, slot: usize, key: *const f32, value: *const f32) {
+    unsafe fn write_as<V: Vector, E: Element>(
+        &self,
+        layer: usize,
+        page: usize,
+        head: usize,
+        slot: usize,
+        key: *const f32,
+        value: *const f32,
+    ) {
         /// Dimensions that are converted at a time.
         const PIECE: usize = 64;
         let (keys, values) = self.block(layer, page, head, slot / BLOCK);

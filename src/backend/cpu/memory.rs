@@ -56,7 +56,7 @@ impl LazyBytes {
 }
 
 /// Physical memory the system could give out now.
-fn free_bytes() -> Option<u64> {
+pub(super) fn free_bytes() -> Option<u64> {
     #[cfg(target_os = "linux")]
     {
         // SAFETY: reads system constants.

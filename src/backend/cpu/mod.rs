@@ -34,6 +34,11 @@ use executor::CpuExecutor;
 use linear::Level;
 use pool::Pool;
 
+/// Physical memory the system could give out now, in bytes, where it says so.
+pub fn available_memory() -> Option<u64> {
+    memory::free_bytes()
+}
+
 /// How a [`CpuBackend`] is made.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CpuOptions {
@@ -58,7 +63,10 @@ impl CpuBackend {
     pub fn new(options: CpuOptions) -> Result<Self> {
         let level = options.level.unwrap_or_else(Level::detect);
         if !level.is_available() {
-            return Err(Error::unsupported(format!("unsupported CPU: this processor has no {level}, its best is {}", Level::detect())));
+            return Err(Error::unsupported(format!(
+                "unsupported CPU: this processor has no {level}, its best is {}",
+                Level::detect()
+            )));
         }
         Ok(CpuBackend { pool: Arc::new(Pool::new(options.threads)?), level })
     }

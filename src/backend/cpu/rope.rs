@@ -18,7 +18,11 @@ impl Ropes {
     /// Errors: INVALID_ARGUMENT for an unknown rope or seat, or a table of another length than the program's.
     pub(super) fn set(&mut self, rope: usize, seat: usize, table: Option<&RopeTable>) -> Result<()> {
         let Some(default) = self.tables.get(rope).filter(|_| seat < self.seats) else {
-            return Err(Error::invalid(format!("rope {rope} of seat {seat}, expected below {} and {}", self.tables.len(), self.seats)));
+            return Err(Error::invalid(format!(
+                "rope {rope} of seat {seat}, expected below {} and {}",
+                self.tables.len(),
+                self.seats
+            )));
         };
         if let Some(table) = table
             && table.inv_freq.len() != default.inv_freq.len()
@@ -56,7 +60,8 @@ mod tests {
         let ropes = Ropes::new(&[table], 1);
         let mut out = [0.0; 8];
         ropes.angles(0, 0, 100, &mut out);
-        let expected = [0.862_318_87, -0.839_071_5, 0.540_302_3, 0.995_004_2, -0.506_365_6, -0.544_021_1, 0.841_471, 0.099_833_42];
+        let expected =
+            [0.862_318_87, -0.839_071_5, 0.540_302_3, 0.995_004_2, -0.506_365_6, -0.544_021_1, 0.841_471, 0.099_833_42];
         for (found, expected) in out.iter().zip(expected) {
             assert!((found - expected).abs() < 1e-6, "{found} {expected}");
         }

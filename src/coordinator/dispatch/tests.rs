@@ -8,9 +8,9 @@ use proptest::prelude::*;
 use super::super::schedule::Chunks;
 use super::*;
 use crate::backend::SamplingParams;
+use crate::cache::{CacheIdentity, CacheMetrics};
 use crate::decoding::{FinishReason, SettingSource, Settings};
 use crate::rank::fake::{FakeExecutor, FakeSizes, rank};
-use crate::cache::{CacheIdentity, CacheMetrics};
 use crate::rank::{CacheCommit, CachePolicy, Seed, StreamChannel};
 use crate::text::test_support::letters;
 
@@ -162,7 +162,15 @@ proptest! {
 }
 
 fn case(prompt: &[u32], max_new: u32) -> Case {
-    Case { prompt: prompt.to_vec(), max_new, seed: None, cancel_at: None, end_token: None, stop: None, cache: CachePolicy::default() }
+    Case {
+        prompt: prompt.to_vec(),
+        max_new,
+        seed: None,
+        cancel_at: None,
+        end_token: None,
+        stop: None,
+        cache: CachePolicy::default(),
+    }
 }
 
 #[test]
@@ -286,8 +294,14 @@ fn a_cancel_before_the_first_step_gives_one_terminal_chunk() {
     let channel = StreamChannel::new();
     let sequence = rank.sequence(Seed { stream: Some(channel.attach().unwrap()), ..seed(0, &case(&[1, 2], 5)) });
     channel.cancel();
-    let (results, _) =
-        Dispatch::new(&mut rank, Chunks { alone: 8, mixed: 8 }, &AtomicBool::new(false), VecDeque::from([sequence]), Instant::now()).run(|_| ());
+    let (results, _) = Dispatch::new(
+        &mut rank,
+        Chunks { alone: 8, mixed: 8 },
+        &AtomicBool::new(false),
+        VecDeque::from([sequence]),
+        Instant::now(),
+    )
+    .run(|_| ());
     assert_eq!((results[0].finish_reason, results[0].output_ids.len()), (FinishReason::Cancelled, 0));
     let last = channel.try_pop().unwrap();
     assert!(last.finished && last.reason == FinishReason::Cancelled && channel.try_pop().is_none());

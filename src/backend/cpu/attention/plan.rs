@@ -42,7 +42,10 @@ pub(in super::super) struct Work {
 pub(in super::super) enum Part {
     All,
     /// One chunk, whose partials begin at `partials` of the partial memory.
-    Chunk { index: usize, partials: usize },
+    Chunk {
+        index: usize,
+        partials: usize,
+    },
 }
 
 /// Partials of one query head, to be merged: `chunks` of them, `stride` apart, from `first`.
@@ -118,7 +121,8 @@ impl Plan {
         let most = total * self.shape.kv_heads / (self.threads * PARTS_PER_THREAD);
         let mut used = 0;
         for (index, block) in self.blocks.iter_mut().enumerate() {
-            let floats = block.chunks as usize * block.rows.count as usize * self.shape.heads * partial_floats(self.shape.value_width);
+            let floats =
+                block.chunks as usize * block.rows.count as usize * self.shape.heads * partial_floats(self.shape.value_width);
             let heavy = block.rows.count as usize * block.chunks as usize > most;
             if self.threads > 1 && heavy && block.chunks > 1 && used + floats <= self.partial_capacity {
                 block.partials = Some(used);

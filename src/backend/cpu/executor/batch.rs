@@ -123,7 +123,10 @@ pub(super) fn check(batch: &StepBatch<'_>, program: &Program, limits: &ExecutorL
         row += u64::from(span.rows);
         let end = u64::from(span.start) + u64::from(span.rows);
         if end > (limits.pages_per_seat * limits.page_tokens) as u64 {
-            return invalid(format!("{span:?} ends at position {end}, expected at most {}", limits.pages_per_seat * limits.page_tokens));
+            return invalid(format!(
+                "{span:?} ends at position {end}, expected at most {}",
+                limits.pages_per_seat * limits.page_tokens
+            ));
         }
         for (group, table) in batch.page_tables.iter().enumerate() {
             let first = match program.kv_groups[group].retention {

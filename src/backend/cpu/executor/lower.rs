@@ -22,17 +22,57 @@ pub(super) struct Value {
 /// An op on values. Weights and vectors are indices.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Instr {
-    Embed { table: usize, scale: f32, out: ValueId },
-    Norm { x: ValueId, weight: usize, eps: f32, out: ValueId },
-    Linear { x: ValueId, weight: usize, bias: Option<usize>, out: ValueId },
-    Add { x: ValueId, into: ValueId },
-    RopeKv { qkv: ValueId, attention: AttentionLayer, q_norm: Option<HeadNorm>, k_norm: Option<HeadNorm> },
-    Attention { qkv: ValueId, attention: AttentionLayer, out: ValueId },
-    Gated { gate_up: ValueId, act: Activation, out: ValueId },
+    Embed {
+        table: usize,
+        scale: f32,
+        out: ValueId,
+    },
+    Norm {
+        x: ValueId,
+        weight: usize,
+        eps: f32,
+        out: ValueId,
+    },
+    Linear {
+        x: ValueId,
+        weight: usize,
+        bias: Option<usize>,
+        out: ValueId,
+    },
+    Add {
+        x: ValueId,
+        into: ValueId,
+    },
+    RopeKv {
+        qkv: ValueId,
+        attention: AttentionLayer,
+        q_norm: Option<HeadNorm>,
+        k_norm: Option<HeadNorm>,
+    },
+    Attention {
+        qkv: ValueId,
+        attention: AttentionLayer,
+        out: ValueId,
+    },
+    Gated {
+        gate_up: ValueId,
+        act: Activation,
+        out: ValueId,
+    },
     /// Output rows of a value of token rows.
-    Gather { x: ValueId, out: ValueId },
-    Copy { x: ValueId, out: ValueId },
-    Logits { x: ValueId, weight: usize, softcap: Option<f32> },
+    Gather {
+        x: ValueId,
+        out: ValueId,
+    },
+    Copy {
+        x: ValueId,
+        out: ValueId,
+    },
+    Logits {
+        x: ValueId,
+        weight: usize,
+        softcap: Option<f32>,
+    },
 }
 
 impl Instr {
@@ -303,7 +343,11 @@ impl Checker<'_> {
         }
         let rope = program.ropes.get(a.rope.0 as usize).ok_or_else(|| missing("rope", a.rope.0 as usize, program.ropes.len()))?;
         if 2 * rope.inv_freq.len() > a.head_dim {
-            return Err(Error::invalid(format!("rope of {} dimensions, expected at most {}", 2 * rope.inv_freq.len(), a.head_dim)));
+            return Err(Error::invalid(format!(
+                "rope of {} dimensions, expected at most {}",
+                2 * rope.inv_freq.len(),
+                a.head_dim
+            )));
         }
         Ok(())
     }

@@ -19,7 +19,9 @@ use super::pool::Pool;
 use super::rope::Ropes;
 use super::sampling::Sampler;
 use super::{PackedVector, unpack};
-use crate::backend::{Executor, ExecutorLimits, MemoryUse, Op, Packed, Program, RopeId, RopeTable, SampleRow, Sampled, StepBatch};
+use crate::backend::{
+    Executor, ExecutorLimits, MemoryUse, Op, Packed, Program, RopeId, RopeTable, SampleRow, Sampled, StepBatch,
+};
 use crate::error::{Error, Result};
 use batch::StepRows;
 use stages::{BufferSpec, Stages};

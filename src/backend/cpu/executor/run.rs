@@ -156,11 +156,8 @@ impl Step<'_> {
     fn attention(&self, plan: usize, attention: &AttentionLayer, qkv: BufferId, out: BufferId, member: &Member<'_>) {
         let executor = self.executor;
         let plan = &executor.plans[plan];
-        let keys = Keys {
-            pool: &executor.kv[attention.group],
-            layer: attention.layer,
-            table: self.batch.page_tables[attention.group],
-        };
+        let keys =
+            Keys { pool: &executor.kv[attention.group], layer: attention.layer, table: self.batch.page_tables[attention.group] };
         let (out_class, out_stride) = (executor.stages.buffers[out].class, executor.stages.buffers[out].row_bytes / 4);
         let (positions, _) = executor.rows.queries(out_class);
         let query_stride = executor.stages.buffers[qkv].row_bytes / 4;

@@ -36,26 +36,85 @@ pub(super) struct Acts {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum RowOp {
     /// Cosines and sines of the row's position.
-    Angles { rope: usize, out: BufferId },
-    Embed { table: usize, scale: f32, out: BufferId },
-    Norm { x: BufferId, weight: usize, eps: f32, out: BufferId },
-    Add { x: BufferId, into: BufferId },
-    RopeKv { qkv: BufferId, angles: BufferId, attention: AttentionLayer, q_norm: Option<HeadNorm>, k_norm: Option<HeadNorm> },
+    Angles {
+        rope: usize,
+        out: BufferId,
+    },
+    Embed {
+        table: usize,
+        scale: f32,
+        out: BufferId,
+    },
+    Norm {
+        x: BufferId,
+        weight: usize,
+        eps: f32,
+        out: BufferId,
+    },
+    Add {
+        x: BufferId,
+        into: BufferId,
+    },
+    RopeKv {
+        qkv: BufferId,
+        angles: BufferId,
+        attention: AttentionLayer,
+        q_norm: Option<HeadNorm>,
+        k_norm: Option<HeadNorm>,
+    },
     /// Puts together the rows that a split attention left in parts.
-    Merge { plan: usize, out: BufferId },
-    Gated { gate_up: BufferId, act: Activation, out: BufferId },
-    Gather { x: BufferId, out: BufferId },
-    Copy { x: BufferId, out: BufferId },
-    Convert { x: BufferId, format: ActFormat, out: BufferId },
+    Merge {
+        plan: usize,
+        out: BufferId,
+    },
+    Gated {
+        gate_up: BufferId,
+        act: Activation,
+        out: BufferId,
+    },
+    Gather {
+        x: BufferId,
+        out: BufferId,
+    },
+    Copy {
+        x: BufferId,
+        out: BufferId,
+    },
+    Convert {
+        x: BufferId,
+        format: ActFormat,
+        out: BufferId,
+    },
 }
 
 #[derive(Clone, Debug)]
 pub(super) enum Stage {
     /// `ops[range]` on each row. `cost`: elements that a row touches.
-    Rows { class: RowClass, ops: Range<usize>, cost: usize },
-    Linear { class: RowClass, x: Acts, weight: usize, bias: Option<usize>, out: BufferId, store: Store },
-    Attention { class: RowClass, plan: usize, attention: AttentionLayer, qkv: BufferId, out: BufferId },
-    Logits { x: Acts, weight: usize, softcap: Option<f32> },
+    Rows {
+        class: RowClass,
+        ops: Range<usize>,
+        cost: usize,
+    },
+    Linear {
+        class: RowClass,
+        x: Acts,
+        weight: usize,
+        bias: Option<usize>,
+        out: BufferId,
+        store: Store,
+    },
+    Attention {
+        class: RowClass,
+        plan: usize,
+        attention: AttentionLayer,
+        qkv: BufferId,
+        out: BufferId,
+    },
+    Logits {
+        x: Acts,
+        weight: usize,
+        softcap: Option<f32>,
+    },
 }
 
 /// Attention layers of one shape and row class: their tasks are planned once per step.

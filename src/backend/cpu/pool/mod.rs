@@ -114,9 +114,9 @@ impl Member<'_> {
             shared.barrier.ring();
             return Ok(());
         }
-        shared.barrier.wait(SPINS, || {
-            shared.generation.0.load(Ordering::SeqCst) != generation || shared.abandoned.load(Ordering::SeqCst)
-        });
+        shared
+            .barrier
+            .wait(SPINS, || shared.generation.0.load(Ordering::SeqCst) != generation || shared.abandoned.load(Ordering::SeqCst));
         if shared.generation.0.load(Ordering::SeqCst) == generation { Err(Abandoned) } else { Ok(()) }
     }
 }
@@ -206,7 +206,8 @@ impl Pool {
             abandoned: AtomicBool::new(false),
             panic: Mutex::new(None),
         });
-        let mut pool = Pool { shared, workers: Vec::with_capacity(members - 1), turn: Mutex::new(()), process: std::process::id() };
+        let mut pool =
+            Pool { shared, workers: Vec::with_capacity(members - 1), turn: Mutex::new(()), process: std::process::id() };
         for index in 1..members {
             let shared = pool.shared.clone();
             let name = format!("tactus-cpu-{index}");

@@ -53,7 +53,15 @@ struct Kept {
 impl Nucleus {
     /// Draws from terms `e` (1 for the most probable, 0 for what must not be drawn) that sum to `total`, with `uniform` in 0..1.
     /// `list` is memory for as many tokens as there are.
-    pub(super) fn draw(&mut self, level: Level, e: &[f32], total: f64, cut: &Cut, uniform: f32, list: &mut Vec<(u32, f32)>) -> u32 {
+    pub(super) fn draw(
+        &mut self,
+        level: Level,
+        e: &[f32],
+        total: f64,
+        cut: &Cut,
+        uniform: f32,
+        list: &mut Vec<(u32, f32)>,
+    ) -> u32 {
         let want = if cut.top_p >= 1.0 { f64::INFINITY } else { f64::from(cut.top_p) * total * (1.0 - SLACK) };
         let kept = self.fill(level, e, FLOOR, list);
         if (kept < want && cut.min_p < FLOOR) || want.is_infinite() {
