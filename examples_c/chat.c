@@ -61,8 +61,10 @@ static struct options read_options(int argc, char **argv)
 
 static int32_t show_progress(uint64_t done, uint64_t total, void *user_data)
 {
-    (void)user_data;
-    fprintf(stderr, "\rloading %3.0f %%", total ? 100.0 * (double)done / (double)total : 100.0);
+    int percent = total ? (int)(100 * done / total) : 100, *shown = (int *)user_data;
+    if (percent != *shown)
+        fprintf(stderr, "\rloading %3d %%", percent);
+    *shown = percent;
     return 0;
 }
 
@@ -70,10 +72,11 @@ static tactus_coordinator_t *load(const struct options *o)
 {
     tactus_config_t *config = NULL;
     tactus_coordinator_t *coordinator = NULL;
+    int percent = -1;
     check(tactus_config_create(&config));
     check(tactus_config_set_engine_dir(config, o->model, TACTUS_NUL_TERMINATED));
     check(tactus_config_set_max_batch(config, 1));
-    check(tactus_config_set_load_progress_callback(config, show_progress, NULL));
+    check(tactus_config_set_load_progress_callback(config, show_progress, &percent));
     if (o->threads)
         check(tactus_config_set_cpu_threads(config, atoi(o->threads)));
     check(tactus_coordinator_create(config, &coordinator));

@@ -3,7 +3,7 @@
 use std::ffi::{c_char, c_void};
 use std::sync::Arc;
 
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 
 use super::args::{array, flag, out, out_pointer, out_span, texts};
 use super::boundary::{Call, boundary};
@@ -79,6 +79,12 @@ impl SteppedObject {
         outcome
     }
 
+    /// The last step. Errors: STATE after the execution's end; BUSY while a call runs.
+    fn shown(&self) -> Result<MutexGuard<'_, Shown>> {
+        drop(self.execution.last_step()?);
+        Ok(self.shown.lock())
+    }
+
     fn respond(&self, sequences: Vec<SequenceResult>) -> Result<*mut tactus_response_t> {
         handle::give(ResponseObject::new(Response { sequences, timings: None }, self.tokenizer.clone()))
     }
@@ -134,7 +140,7 @@ pub unsafe extern "C" fn tactus_stepped_residents(
     boundary(|call| {
         // SAFETY: the contract of the ABI.
         let out = unsafe { out_span(out_residents, out_count, ("out_residents", "out_count")) }?;
-        out.set(&call.get(stepped, "stepped")?.shown.lock().residents);
+        out.set(&call.get(stepped, "stepped")?.shown()?.residents);
         Ok(())
     })
 }
@@ -235,7 +241,7 @@ pub unsafe extern "C" fn tactus_stepped_step_id(stepped: *const tactus_stepped_t
     boundary(|call| {
         // SAFETY: the contract of the ABI.
         let out = unsafe { out(out_step_id, "out_step_id") }?;
-        out.set(call.get(stepped, "stepped")?.shown.lock().step_id);
+        out.set(call.get(stepped, "stepped")?.shown()?.step_id);
         Ok(())
     })
 }
@@ -246,7 +252,7 @@ pub unsafe extern "C" fn tactus_stepped_delta_count(stepped: *const tactus_stepp
     boundary(|call| {
         // SAFETY: the contract of the ABI.
         let out = unsafe { out(out_count, "out_count") }?;
-        out.set(call.get(stepped, "stepped")?.shown.lock().deltas.len());
+        out.set(call.get(stepped, "stepped")?.shown()?.deltas.len());
         Ok(())
     })
 }
@@ -266,7 +272,7 @@ pub unsafe extern "C" fn tactus_stepped_delta(
         // SAFETY: as above.
         let ids = unsafe { out_span(out_token_ids, out_count, ("out_token_ids", "out_count")) }?;
         let object = call.get(stepped, "stepped")?;
-        let shown = object.shown.lock();
+        let shown = object.shown()?;
         let &(name, first, count) = shown.deltas.get(delta).ok_or_else(|| {
             Error::invalid(format!("delta: {delta}, expected less than {}, the deltas of the step", shown.deltas.len()))
         })?;
@@ -286,7 +292,7 @@ pub unsafe extern "C" fn tactus_stepped_finished(
     boundary(|call| {
         // SAFETY: the contract of the ABI.
         let out = unsafe { out_span(out_residents, out_count, ("out_residents", "out_count")) }?;
-        out.set(&call.get(stepped, "stepped")?.shown.lock().finished_residents);
+        out.set(&call.get(stepped, "stepped")?.shown()?.finished_residents);
         Ok(())
     })
 }
@@ -302,7 +308,7 @@ pub unsafe extern "C" fn tactus_stepped_finished_response(
         // SAFETY: the contract of the ABI.
         let out = unsafe { out_pointer(out_response, "out_response") }?;
         let object = call.get(stepped, "stepped")?;
-        let finished = object.shown.lock().finished.clone();
+        let finished = object.shown()?.finished.clone();
         out.set(object.respond(finished)?);
         Ok(())
     })

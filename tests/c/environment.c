@@ -21,6 +21,7 @@ static void signals_now(struct sigaction *actions, sigset_t *mask)
         memset(&actions[i], 0, sizeof actions[i]);
         (void)sigaction(i, NULL, &actions[i]);
     }
+    memset(mask, 0, sizeof *mask); /* the system fills its part only */
     CHECK(sigprocmask(SIG_SETMASK, NULL, mask) == 0);
 }
 

@@ -25,7 +25,7 @@ static void loading(const char *model, const char *scratch)
     REFUSED(TACTUS_ERR_INVALID_ARGUMENT, tactus_coordinator_create(config, &coordinator), "pageTokens: 17");
     OK(tactus_config_set_page_tokens(config, 0));
     OK(tactus_config_set_device(config, TACTUS_DEVICE_CUDA));
-    REFUSED(TACTUS_ERR_UNSUPPORTED, tactus_coordinator_create(config, &coordinator), "cuda");
+    REFUSED(TACTUS_ERR_CUDA, tactus_coordinator_create(config, &coordinator), "device cuda");
     OK(tactus_config_set_device(config, TACTUS_DEVICE_CPU));
     OK(tactus_config_cancel_load(config));
     REFUSED(TACTUS_ERR_CANCELLED, tactus_coordinator_create(config, &coordinator), "cancel");
