@@ -75,6 +75,8 @@ pub fn quantize_row(level: Level, format: ActFormat, x: &[f32], out: &mut [u8]) 
             (ActFormat::Bf16, _) => bf16_plain(x, out),
             #[cfg(target_arch = "x86_64")]
             (ActFormat::Q8, Level::Avx512 | Level::Avx512Bf16) => q8_avx512(x, out),
+            #[cfg(target_arch = "x86_64")]
+            (ActFormat::Q8, Level::Avx2 | Level::Avx2Vnni) => q8_avx2(x, out),
             (ActFormat::Q8, _) => q8::<Plain>(x, out),
         }
     }
@@ -84,6 +86,12 @@ pub fn quantize_row(level: Level, format: ActFormat, x: &[f32], out: &mut [u8]) 
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,avx2,fma,f16c")]
 unsafe fn q8_avx512(x: &[f32], out: *mut u8) {
     q8::<super::lanes::avx512::Avx512>(x, out);
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma,f16c")]
+unsafe fn q8_avx2(x: &[f32], out: *mut u8) {
+    q8::<super::lanes::avx2::Avx2<false>>(x, out);
 }
 
 #[inline(always)]

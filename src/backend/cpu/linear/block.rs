@@ -20,11 +20,13 @@ pub struct Block<F>(PhantomData<F>);
 
 impl<L: Lanes, F: BlockFormat> Micro<L> for Block<F> {
     const SHAPE: (usize, usize) = L::BLOCK_SHAPE;
+    const SINGLE: usize = 1;
 
     #[inline(always)]
     unsafe fn run<const R: usize, const C: usize>(
         cols: usize,
         mut w: [*const u8; R],
+        ahead: usize,
         mut x: *const u8,
         x_stride: usize,
     ) -> [[L::F; C]; R] {
@@ -32,7 +34,16 @@ impl<L: Lanes, F: BlockFormat> Micro<L> for Block<F> {
         let mut left = cols / BLOCK;
         while left > 0 {
             let blocks = left.min(F::GROUP);
+
             for b in 0..blocks {
+                if ahead != 0 {
+                    let bytes = F::RECORD / F::GROUP;
+                    for w in w {
+                        for line in 0..bytes.div_ceil(64) {
+                            L::prefetch(w.wrapping_add(ahead + b * bytes + 64 * line));
+                        }
+                    }
+                }
                 add_block::<L, F, R, C>(&mut sums, w, b, x, x_stride);
                 x = x.add(size_of::<Q8Block>());
             }
@@ -104,7 +115,11 @@ unsafe fn add_quad<L: Lanes, F: BlockFormat, const R: usize, const C: usize>(
     x: *const u8,
     x_stride: usize,
 ) {
-    let codes: [L::B; R] = std::array::from_fn(|r| F::quad::<L>(w[r], b, quad));
+    // No closure here: it would be compiled without the caller's instruction set where the compiler does not inline it.
+    let mut codes = [F::quad::<L>(w[0], b, quad); R];
+    for r in 1..R {
+        codes[r] = F::quad::<L>(w[r], b, quad);
+    }
     for c in 0..C {
         let x = L::codes(x.add(c * x_stride));
         for r in 0..R {

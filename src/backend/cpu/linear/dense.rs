@@ -30,32 +30,40 @@ pub trait Dense<L: Lanes>: 'static {
     unsafe fn add_first(sum: L::F, w: Self::W, x: *const u8) -> L::F;
 }
 
+/// Units between two looks at the loop counter; whole cache lines.
+const UNROLL: usize = 4;
+
 /// The micro kernel of a float type.
 pub struct Floats<D>(PhantomData<D>);
 
 impl<L: Lanes, D: Dense<L>> Micro<L> for Floats<D> {
     const SHAPE: (usize, usize) = L::DENSE_SHAPE;
+    const SINGLE: usize = 2;
 
     #[inline(always)]
     unsafe fn run<const R: usize, const C: usize>(
         cols: usize,
         mut w: [*const u8; R],
+        ahead: usize,
         mut x: *const u8,
         x_stride: usize,
     ) -> [[L::F; C]; R] {
         let mut sums = [[L::zero(); C]; R];
         let whole = if D::X_PADDED { cols.div_ceil(D::COLS) } else { cols / D::COLS };
-        for _ in 0..whole {
-            let units: [D::W; R] = std::array::from_fn(|r| D::load(w[r]));
-            for c in 0..C {
-                for r in 0..R {
-                    sums[r][c] = D::add(sums[r][c], units[r], x.add(c * x_stride));
+        for _ in 0..whole / UNROLL {
+            if ahead != 0 {
+                for w in w {
+                    for line in 0..UNROLL * D::UNIT / 64 {
+                        L::prefetch(w.wrapping_add(ahead + 64 * line));
+                    }
                 }
             }
-            for w in &mut w {
-                *w = w.add(D::UNIT);
+            for _ in 0..UNROLL {
+                add_unit::<L, D, R, C>(&mut sums, &mut w, &mut x, x_stride);
             }
-            x = x.add(D::X_UNIT);
+        }
+        for _ in 0..whole % UNROLL {
+            add_unit::<L, D, R, C>(&mut sums, &mut w, &mut x, x_stride);
         }
         if whole * D::COLS < cols {
             for r in 0..R {
@@ -67,6 +75,28 @@ impl<L: Lanes, D: Dense<L>> Micro<L> for Floats<D> {
         }
         sums
     }
+}
+
+#[inline(always)]
+unsafe fn add_unit<L: Lanes, D: Dense<L>, const R: usize, const C: usize>(
+    sums: &mut [[L::F; C]; R],
+    w: &mut [*const u8; R],
+    x: &mut *const u8,
+    x_stride: usize,
+) {
+    let mut units = [D::load(w[0]); R];
+    for r in 1..R {
+        units[r] = D::load(w[r]);
+    }
+    for c in 0..C {
+        for r in 0..R {
+            sums[r][c] = D::add(sums[r][c], units[r], x.add(c * x_stride));
+        }
+    }
+    for w in w {
+        *w = w.add(D::UNIT);
+    }
+    *x = x.add(D::X_UNIT);
 }
 
 pub struct F32;

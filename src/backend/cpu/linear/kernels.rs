@@ -10,7 +10,7 @@ use super::sweep::{Job, sweep};
 use crate::weights::StoredType;
 
 #[cfg(target_arch = "x86_64")]
-use super::lanes::avx512::Avx512;
+use super::lanes::{avx2::Avx2, avx512::Avx512};
 
 type Product = unsafe fn(&Job);
 type Gather = unsafe fn(*const u8, usize, &mut [f32]);
@@ -40,6 +40,10 @@ macro_rules! at_level {
 
 at_level!(product_plain, gather_plain, Plain);
 #[cfg(target_arch = "x86_64")]
+at_level!(product_avx2, gather_avx2, Avx2<false>, "avx2,fma,f16c");
+#[cfg(target_arch = "x86_64")]
+at_level!(product_avx2_vnni, gather_avx2_vnni, Avx2<true>, "avx2,fma,f16c,avxvnni");
+#[cfg(target_arch = "x86_64")]
 at_level!(product_avx512, gather_avx512, Avx512, "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,avx2,fma,f16c");
 
 #[cfg(target_arch = "x86_64")]
@@ -51,6 +55,10 @@ unsafe fn product_bf16_avx512(job: &Job) {
 fn block_kernels<F: BlockFormat>(level: Level) -> Kernels {
     let (product, gather): (Product, Gather) = match level {
         #[cfg(target_arch = "x86_64")]
+        Level::Avx2 => (product_avx2::<Block<F>>, gather_avx2::<F>),
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx2Vnni => (product_avx2_vnni::<Block<F>>, gather_avx2_vnni::<F>),
+        #[cfg(target_arch = "x86_64")]
         Level::Avx512 | Level::Avx512Bf16 => (product_avx512::<Block<F>>, gather_avx512::<F>),
         _ => (product_plain::<Block<F>>, gather_plain::<F>),
     };
@@ -60,6 +68,8 @@ fn block_kernels<F: BlockFormat>(level: Level) -> Kernels {
 macro_rules! dense_kernels {
     ($level:expr, $ty:ty) => {{
         let product: Product = match $level {
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx2 | Level::Avx2Vnni => product_avx2::<Floats<$ty>>,
             #[cfg(target_arch = "x86_64")]
             Level::Avx512 | Level::Avx512Bf16 => product_avx512::<Floats<$ty>>,
             _ => product_plain::<Floats<$ty>>,

@@ -92,7 +92,7 @@ impl PackedMatrix {
 
     /// Tiles per share that a split should be a multiple of, for speed only.
     pub fn grain(&self) -> usize {
-        4
+        2
     }
 
     /// Bytes of weights that a product with all tiles reads, for splitting unlike matrices.

@@ -45,10 +45,14 @@ pub struct Job {
 pub trait Micro<L: Lanes> {
     /// The largest `R` and `C` that fit the registers.
     const SHAPE: (usize, usize);
+    /// Tiles taken together for a single activation row, enough to hide the latency of the sums.
+    const SINGLE: usize;
 
+    /// `ahead`: fetch weights so many bytes ahead of where they are read; 0 for none.
     unsafe fn run<const R: usize, const C: usize>(
         cols: usize,
         w: [*const u8; R],
+        ahead: usize,
         x: *const u8,
         x_stride: usize,
     ) -> [[L::F; C]; R];
@@ -56,6 +60,9 @@ pub trait Micro<L: Lanes> {
 
 /// Activation bytes that a core keeps near while it goes through its tiles: a part of a typical L2.
 const CHUNK_BYTES: usize = 384 << 10;
+
+const NEAR: usize = 32 << 10;
+const AHEAD: usize = 8 << 10;
 
 /// Runs `job`.
 ///
@@ -69,9 +76,10 @@ pub unsafe fn sweep<L: Lanes, M: Micro<L>>(job: &Job) {
     while from < job.x_rows {
         let to = job.x_rows.min(from + chunk);
         let mut tile = job.first;
+        let single: usize = if job.x_rows == 1 { M::SINGLE } else { 0 };
         macro_rules! panels {
             ($($r:literal)*) => {$(
-                if $r <= M::SHAPE.0 {
+                if $r <= M::SHAPE.0 && (single == 0 || $r <= single) {
                     while job.end - tile >= $r {
                         panel::<L, M, $r>(job, tile, from, to);
                         tile += $r;
@@ -90,14 +98,16 @@ unsafe fn panel<L: Lanes, M: Micro<L>, const R: usize>(job: &Job, tile: usize, f
     for (r, w) in w.iter_mut().enumerate() {
         *w = job.tiles.add((tile + r) * job.tile_bytes);
     }
+    let mut ahead = if R > 1 && job.tile_bytes < NEAR { R * job.tile_bytes } else { AHEAD };
     let mut at = from;
     macro_rules! columns {
         ($($c:literal)*) => {$(
             if $c <= M::SHAPE.1 {
                 while to - at >= $c {
-                    let sums = M::run::<R, $c>(job.cols, w, job.x.add(at * job.x_stride), job.x_stride);
+                    let sums = M::run::<R, $c>(job.cols, w, ahead, job.x.add(at * job.x_stride), job.x_stride);
                     finish::<L, R, $c>(job, tile, at, sums);
                     at += $c;
+                    ahead = 0;
                 }
             }
         )*};

@@ -20,6 +20,10 @@ impl Lanes for Avx512 {
     const DENSE_SHAPE: (usize, usize) = (4, 6);
 
     #[inline(always)]
+    unsafe fn prefetch(p: *const u8) {
+        _mm_prefetch::<_MM_HINT_T0>(p.cast());
+    }
+    #[inline(always)]
     unsafe fn zero() -> Self::F {
         _mm512_setzero_ps()
     }

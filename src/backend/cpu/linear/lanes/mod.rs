@@ -6,6 +6,8 @@
 //! dot products exact), so kernels written over [`Lanes`] agree between levels.
 
 #[cfg(target_arch = "x86_64")]
+pub mod avx2;
+#[cfg(target_arch = "x86_64")]
 pub mod avx512;
 pub mod plain;
 
@@ -31,6 +33,9 @@ pub trait Lanes: Copy + 'static {
     const BLOCK_SHAPE: (usize, usize);
     /// The same for the dense kernel.
     const DENSE_SHAPE: (usize, usize);
+
+    /// Asks for the cache line at `p`, which need not be valid.
+    unsafe fn prefetch(p: *const u8);
 
     unsafe fn zero() -> Self::F;
     unsafe fn load(p: *const f32) -> Self::F;

@@ -36,6 +36,8 @@ impl Lanes for Plain {
     const DENSE_SHAPE: (usize, usize) = (1, 2);
 
     #[inline(always)]
+    unsafe fn prefetch(_p: *const u8) {}
+    #[inline(always)]
     unsafe fn zero() -> Self::F {
         [0.0; LANES]
     }
