@@ -6,7 +6,7 @@ use std::time::SystemTime;
 use minijinja::syntax::SyntaxConfig;
 use minijinja::{Environment, ErrorKind, UndefinedBehavior, Value};
 
-use super::{clock, json, python};
+use super::{clock, filters, methods, python};
 use crate::error::{Error, Result};
 
 /// Work and memory one render may use: about this many instructions, or 64 times as many bytes.
@@ -34,8 +34,8 @@ impl Engine {
         environment.set_debug(true);
         environment.set_fuel(Some(FUEL));
         environment.set_formatter(|out, _, value| python::write_str(value, out).map_err(minijinja::Error::from));
-        environment.set_unknown_method_callback(python::method);
-        environment.add_filter("tojson", json::tojson);
+        environment.set_unknown_method_callback(methods::call);
+        filters::register(&mut environment);
         environment.add_function("raise_exception", |message: String| -> Result<Value, minijinja::Error> {
             Err(minijinja::Error::new(ErrorKind::InvalidOperation, message))
         });

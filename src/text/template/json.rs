@@ -5,6 +5,7 @@ use std::fmt::Write;
 use minijinja::value::{Kwargs, Rest, Value, ValueKind};
 use minijinja::{Error, ErrorKind};
 
+use super::arguments::Arguments;
 use super::mark::is_candidate;
 use super::python;
 
@@ -23,25 +24,17 @@ struct Style {
 /// The `tojson` filter as transformers defines it: `json.dumps` with `ensure_ascii=False`, nothing escaped for HTML, and the arguments
 /// `ensure_ascii`, `indent`, `separators`, `sort_keys` in this order.
 pub(super) fn tojson(value: &Value, args: Rest<Value>, kwargs: Kwargs) -> Result<String, Error> {
-    let mut positional = args.iter();
-    let mut argument = |name: &str| -> Result<Option<Value>, Error> {
-        let value = match positional.next() {
-            Some(value) => Some(value.clone()),
-            None => kwargs.get::<Option<Value>>(name)?,
-        };
-        Ok(value.filter(|value| !value.is_none()))
-    };
-    let ascii = argument("ensure_ascii")?.is_some_and(|value| value.is_true());
-    let indent = match argument("indent")? {
+    let mut args = Arguments::new(args, kwargs);
+    let ascii = args.flag("ensure_ascii")?;
+    let indent = match args.given("indent")? {
         None => None,
-        Some(value) => Some(match (value.as_str(), i64::try_from(value.clone()), bool::try_from(value.clone())) {
-            (Some(text), ..) => text.to_string(),
-            (_, Ok(columns), _) => " ".repeat(usize::try_from(columns.min(1024)).unwrap_or(0)),
-            (_, _, Ok(one)) => " ".repeat(usize::from(one)),
-            _ => return Err(invalid("tojson: indent: expected a number of columns or a text")),
+        Some(value) => Some(match (value.as_str(), i64::try_from(value.clone())) {
+            (Some(text), _) => text.to_string(),
+            (None, Ok(columns)) => " ".repeat(usize::try_from(columns.min(1024)).unwrap_or(0)),
+            (None, Err(_)) => return Err(invalid("tojson: indent: expected a number of columns or a text")),
         }),
     };
-    let separators = match argument("separators")? {
+    let separators = match args.given("separators")? {
         None => None,
         Some(value) => {
             let texts: Vec<Value> = value.try_iter()?.collect();
@@ -51,8 +44,8 @@ pub(super) fn tojson(value: &Value, args: Rest<Value>, kwargs: Kwargs) -> Result
             }
         }
     };
-    let sort_keys = argument("sort_keys")?.is_some_and(|value| value.is_true());
-    kwargs.assert_all_used()?;
+    let sort_keys = args.flag("sort_keys")?;
+    args.finish()?;
     let default = if indent.is_some() { "," } else { ", " };
     let (item_separator, key_separator) = separators.unwrap_or((default.to_string(), ": ".to_string()));
     let style = Style { ascii, indent, item_separator, key_separator, sort_keys };

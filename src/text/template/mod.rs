@@ -4,10 +4,13 @@
 //! `raise_exception`, `strftime_now`, Python's methods on strings and dicts). They come with models, so they are untrusted: work,
 //! memory and recursion are bounded, and nothing outside the rendered variables can be reached.
 
+mod arguments;
 mod clock;
 mod engine;
+mod filters;
 mod json;
 mod mark;
+mod methods;
 mod python;
 mod sources;
 mod values;

@@ -1,7 +1,6 @@
-//! Values as Python prints them, and Python's methods that templates call.
+//! Values as Python prints them, and characters as Python classes them.
 
 use minijinja::value::{Value, ValueKind};
-use minijinja::{Error, State};
 
 use super::mark::is_candidate;
 
@@ -110,7 +109,17 @@ fn is_printable(c: char) -> bool {
     !hidden || is_candidate(c)
 }
 
-/// Methods that the engine does not know.
-pub(super) fn method(state: &mut State, value: &Value, name: &str, args: &[Value]) -> Result<Value, Error> {
-    minijinja_contrib::pycompat::unknown_method_callback(state, value, name, args)
+/// What `str.strip` and `str.split` take for white space: Unicode's, and the four separators of ASCII.
+pub(super) fn is_space(c: char) -> bool {
+    c.is_whitespace() || matches!(c, '\u{1C}'..='\u{1F}')
+}
+
+/// Where the first line of `text` ends, and how long what ends it is.
+pub(super) fn line_end(text: &str) -> (usize, usize) {
+    let ends = |c: char| matches!(c, '\n' | '\r' | '\u{B}' | '\u{C}' | '\u{1C}'..='\u{1E}' | '\u{85}' | '\u{2028}' | '\u{2029}');
+    match text.char_indices().find(|&(_, c)| ends(c)) {
+        Some((at, '\r')) if text[at..].starts_with("\r\n") => (at, 2),
+        Some((at, c)) => (at, c.len_utf8()),
+        None => (text.len(), 0),
+    }
 }
