@@ -97,6 +97,9 @@ pub(super) fn read(bytes: &[u8], path: &Path) -> Result<Vec<Row>> {
     let json =
         std::str::from_utf8(header).map_err(|e| malformed(format_args!("header: not UTF-8 at byte {}", 8 + e.valid_up_to())))?;
     let mut raw = serde_json::from_str::<Table>(json).map_err(|e| malformed(format_args!("header: {e}")))?.0;
+    for row in &raw {
+        row.check_size().map_err(|what| malformed(format_args!("tensor {}: {what}", Shown(&row.name))))?;
+    }
     raw.sort_by_key(|row| row.range);
     let begin = 8 + header.len();
     let declared = raw.iter().map(|row| row.range.1).max().unwrap_or(0);
@@ -112,7 +115,6 @@ pub(super) fn read(bytes: &[u8], path: &Path) -> Result<Vec<Row>> {
     rows.try_reserve_exact(raw.len()).map_err(|_| Error::out_of_memory(format!("{}: {} tensors", path.display(), raw.len())))?;
     for row in raw {
         let (start, end) = row.range;
-        row.check_size().map_err(|what| malformed(format_args!("tensor {}: {what}", Shown(&row.name))))?;
         if start != next {
             return Err(malformed(format_args!(
                 "tensor {}: data_offsets start at {start}, expected {next}, where the data before it ends",
