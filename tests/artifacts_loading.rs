@@ -23,7 +23,7 @@ fn tiny(model: &str) -> Arc<ModelArtifacts> {
 }
 
 fn refused(path: impl AsRef<Path>) -> Error {
-    load(path).err().expect("this should be refused")
+    load(path).expect_err("this should be refused")
 }
 
 /// A copy of a tiny model with changes to one of its JSON files; `null` removes a key.

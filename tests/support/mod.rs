@@ -2,6 +2,9 @@
 
 #![allow(dead_code)]
 
+pub mod decoder;
+pub mod reference;
+
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
