@@ -77,6 +77,8 @@ pub fn quantize_row(level: Level, format: ActFormat, x: &[f32], out: &mut [u8]) 
             (ActFormat::Q8, Level::Avx512 | Level::Avx512Bf16) => q8_avx512(x, out),
             #[cfg(target_arch = "x86_64")]
             (ActFormat::Q8, Level::Avx2 | Level::Avx2Vnni) => q8_avx2(x, out),
+            #[cfg(target_arch = "aarch64")]
+            (ActFormat::Q8, Level::Neon) => q8_neon(x, out),
             (ActFormat::Q8, _) => q8::<Plain>(x, out),
         }
     }
@@ -92,6 +94,12 @@ unsafe fn q8_avx512(x: &[f32], out: *mut u8) {
 #[target_feature(enable = "avx2,fma,f16c")]
 unsafe fn q8_avx2(x: &[f32], out: *mut u8) {
     q8::<super::lanes::avx2::Avx2<false>>(x, out);
+}
+
+#[cfg(target_arch = "aarch64")]
+#[target_feature(enable = "neon,dotprod")]
+unsafe fn q8_neon(x: &[f32], out: *mut u8) {
+    q8::<super::lanes::neon::Neon>(x, out);
 }
 
 #[inline(always)]

@@ -4,6 +4,8 @@ use super::acts::ActFormat;
 use super::block::{self, Block};
 use super::dense::{self, Floats};
 use super::format::{self, BlockFormat};
+#[cfg(target_arch = "aarch64")]
+use super::lanes::neon::Neon;
 use super::lanes::plain::Plain;
 use super::level::Level;
 use super::sweep::{Job, sweep};
@@ -39,6 +41,8 @@ macro_rules! at_level {
 }
 
 at_level!(product_plain, gather_plain, Plain);
+#[cfg(target_arch = "aarch64")]
+at_level!(product_neon, gather_neon, Neon, "neon,dotprod");
 #[cfg(target_arch = "x86_64")]
 at_level!(product_avx2, gather_avx2, Avx2<false>, "avx2,fma,f16c");
 #[cfg(target_arch = "x86_64")]
@@ -60,6 +64,8 @@ fn block_kernels<F: BlockFormat>(level: Level) -> Kernels {
         Level::Avx2Vnni => (product_avx2_vnni::<Block<F>>, gather_avx2_vnni::<F>),
         #[cfg(target_arch = "x86_64")]
         Level::Avx512 | Level::Avx512Bf16 => (product_avx512::<Block<F>>, gather_avx512::<F>),
+        #[cfg(target_arch = "aarch64")]
+        Level::Neon => (product_neon::<Block<F>>, gather_neon::<F>),
         _ => (product_plain::<Block<F>>, gather_plain::<F>),
     };
     Kernels { acts: ActFormat::Q8, product, gather: Some(gather) }
@@ -72,6 +78,8 @@ macro_rules! dense_kernels {
             Level::Avx2 | Level::Avx2Vnni => product_avx2::<Floats<$ty>>,
             #[cfg(target_arch = "x86_64")]
             Level::Avx512 | Level::Avx512Bf16 => product_avx512::<Floats<$ty>>,
+            #[cfg(target_arch = "aarch64")]
+            Level::Neon => product_neon::<Floats<$ty>>,
             _ => product_plain::<Floats<$ty>>,
         };
         Kernels { acts: ActFormat::F32, product, gather: None }
