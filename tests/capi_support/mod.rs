@@ -55,7 +55,7 @@ pub fn compile(source: &Path, binary: &str, compiler: &[&str], link: Link) -> Pa
     match link {
         Link::Shared => {
             let lib = library.join("lib");
-            command.arg("-L").arg(&lib).arg("-ltactus").arg(format!("-Wl,-rpath,{}", lib.display()));
+            command.arg("-L").arg(&lib).arg("-ltactus").arg(format!("-Wl,-rpath,{}", lib.display())).arg("-lm");
         }
         Link::Static => {
             command.arg(library.join("lib/libtactus.a")).args(["-lgcc_s", "-lm", "-ldl"]);
