@@ -86,7 +86,6 @@ fn pass(matrices: &[PackedMatrix], format: ActFormat, level: Level, m: usize, th
                 let (_, buffer) = buffers.iter().find(|(cols, _)| *cols == matrix.cols()).expect("made above");
                 let (tiles, grain) = (matrix.tiles(), matrix.grain());
                 let cut = |i: usize| if i == threads { tiles } else { (tiles * i / threads).next_multiple_of(grain).min(tiles) };
-                let out = out;
                 // SAFETY: `out` has a row of the largest matrix for every activation row; threads have disjoint tiles.
                 unsafe { matrix.matmul(&buffer.rows(m), cut(thread)..cut(thread + 1), out, None) };
                 barrier.wait();

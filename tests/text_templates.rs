@@ -200,14 +200,9 @@ fn work_memory_and_recursion_are_bounded() {
     let endless = "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}";
     let doubling = "{% set ns = namespace(s='x' * 1000) %}{% for a in range(60) %}{% set ns.s = ns.s + ns.s %}{% endfor %}";
     let deep = "{% macro f(n) %}{{ f(n + 1) }}{% endmacro %}{{ f(0) }}";
-    for template in [
-        endless,
-        doubling,
-        deep,
-        &"{{ ".repeat(1),
-        &"(".repeat(5000),
-        &format!("{{{{ {}1{} }}}}", "(".repeat(5000), ")".repeat(5000)),
-    ] {
+    for template in
+        [endless, doubling, deep, "{{ ", &"(".repeat(5000), &format!("{{{{ {}1{} }}}}", "(".repeat(5000), ")".repeat(5000))]
+    {
         let outcome = tactus::text::on_deep_stack(|| render(template, json!({})));
         if let Err(error) = outcome {
             assert_eq!(error.status(), Status::Template, "{error}");

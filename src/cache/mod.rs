@@ -105,10 +105,10 @@ impl KvCache {
                 return Err(Shortage { group: index, wanted: wanted[index], free });
             }
         }
-        for index in 0..self.groups.len() {
-            while wanted[index] > self.groups[index].pool.free() {
+        for (index, &wanted) in wanted[..self.groups.len()].iter().enumerate() {
+            while wanted > self.groups[index].pool.free() {
                 if !self.make_room(index) {
-                    return Err(Shortage { group: index, wanted: wanted[index], free: self.groups[index].pool.free() });
+                    return Err(Shortage { group: index, wanted, free: self.groups[index].pool.free() });
                 }
             }
         }

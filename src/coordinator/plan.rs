@@ -88,7 +88,7 @@ mod tests {
             (refused(|c| c.local_ranks = vec![1]), "localRanks: 1"),
             (refused(|c| c.local_ranks = vec![0, 0]), "0 occurs twice"),
             (refused(|c| c.parallel.devices = vec![-1]), "device -1"),
-            (refused(|c| drop(c.local_rank_devices.insert(3, 0))), "localRankDevices: 3"),
+            (refused(|c| c.local_rank_devices = [(3, 0)].into()), "localRankDevices: 3"),
         ] {
             assert_eq!(found.0, Status::InvalidArgument);
             assert!(found.1.contains(named), "{}", found.1);

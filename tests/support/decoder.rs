@@ -33,8 +33,7 @@ impl Sequence {
             kv_type,
             sampled_vocab: program.vocab,
         };
-        let mut executor =
-            backend.executor(program.clone(), packed.weights.clone(), packed.vectors.clone(), &limits).unwrap();
+        let mut executor = backend.executor(program.clone(), packed.weights.clone(), packed.vectors.clone(), &limits).unwrap();
         for (rope, table) in decoder.ropes_for(rope_length) {
             executor.set_rope(rope, 0, Some(&table)).unwrap();
         }
@@ -56,8 +55,7 @@ impl Sequence {
         let outputs: Vec<u32> = (0..ids.len() as u32).collect();
         let tables: Vec<Vec<u32>> = self.retentions.iter().map(|&retention| self.table(retention)).collect();
         let page_tables: Vec<PageTable> = tables.iter().map(|t| PageTable { pages: t, stride: t.len() }).collect();
-        let batch =
-            StepBatch { tokens: ids, positions: &positions, spans: &spans, outputs: &outputs, page_tables: &page_tables };
+        let batch = StepBatch { tokens: ids, positions: &positions, spans: &spans, outputs: &outputs, page_tables: &page_tables };
         self.executor.forward(&batch).unwrap();
         self.length += ids.len();
         (0..ids.len())

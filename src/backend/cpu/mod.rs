@@ -11,6 +11,8 @@
 
 // Kernels are unsafe through and through: nearly every line is an intrinsic, a load or a store. Contracts stand at their entries.
 #![allow(unsafe_op_in_unsafe_fn)]
+// Constants of approximations stand as they are published.
+#![allow(clippy::excessive_precision)]
 // Loops over small register arrays read best by index.
 #![allow(clippy::needless_range_loop)]
 

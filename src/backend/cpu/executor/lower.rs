@@ -320,7 +320,7 @@ impl Checker<'_> {
 
     fn attention(&self, a: &AttentionLayer, qkv: SlotId) -> Result<()> {
         let program = self.program;
-        if a.kv_heads == 0 || a.head_dim == 0 || a.head_dim % 2 != 0 || a.heads % a.kv_heads != 0 {
+        if a.kv_heads == 0 || a.head_dim == 0 || !a.head_dim.is_multiple_of(2) || !a.heads.is_multiple_of(a.kv_heads) {
             return Err(Error::invalid(format!(
                 "{} heads and {} KV heads of {}, expected whole groups of an even width",
                 a.heads, a.kv_heads, a.head_dim

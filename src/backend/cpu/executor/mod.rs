@@ -132,7 +132,7 @@ impl CpuExecutor {
 }
 
 fn check_limits(program: &Program, limits: &ExecutorLimits) -> Result<()> {
-    if limits.page_tokens == 0 || limits.page_tokens % BLOCK != 0 {
+    if limits.page_tokens == 0 || !limits.page_tokens.is_multiple_of(BLOCK) {
         return Err(Error::invalid(format!("pages of {} tokens, expected a multiple of {BLOCK}", limits.page_tokens)));
     }
     if limits.group_pages.len() != program.kv_groups.len() {
