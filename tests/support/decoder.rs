@@ -19,13 +19,25 @@ pub struct Sequence {
 impl Sequence {
     /// `capacity`: tokens it can hold. `rope_length`: what length-dependent rotary tables are fixed for.
     pub fn new(backend: &dyn Backend, model: &ModelArtifacts, kv_type: KvType, capacity: usize, rope_length: usize) -> Self {
+        Sequence::with_outputs(backend, model, kv_type, capacity, rope_length, capacity)
+    }
+
+    /// Of at most `outputs` rows of a step the logits can be asked for: they are large.
+    pub fn with_outputs(
+        backend: &dyn Backend,
+        model: &ModelArtifacts,
+        kv_type: KvType,
+        capacity: usize,
+        rope_length: usize,
+        outputs: usize,
+    ) -> Self {
         let packed = model.packed_for(backend, None).unwrap();
         let decoder = model.decoder();
         let program = decoder.program().clone();
         let per_seat = capacity.div_ceil(PAGE);
         let limits = ExecutorLimits {
             max_rows: capacity,
-            max_outputs: capacity,
+            max_outputs: outputs,
             seats: 1,
             page_tokens: PAGE,
             pages_per_seat: per_seat,
@@ -49,19 +61,24 @@ impl Sequence {
 
     /// Appends `ids` in one step and returns the logits at each of them.
     pub fn push(&mut self, ids: &[u32]) -> Vec<Vec<f32>> {
+        self.push_for(ids, ids.len())
+    }
+
+    /// Appends `ids` in one step and returns the logits at the last `wanted` of them.
+    pub fn push_for(&mut self, ids: &[u32], wanted: usize) -> Vec<Vec<f32>> {
         let start = self.length;
         let positions: Vec<[u32; 3]> = (start..start + ids.len()).map(|p| [p as u32; 3]).collect();
         let spans = [Span { seat: 0, first_row: 0, rows: ids.len() as u32, start: start as u32 }];
-        let outputs: Vec<u32> = (0..ids.len() as u32).collect();
+        let outputs: Vec<u32> = (0..ids.len() as u32).skip(ids.len() - wanted).collect();
         let tables: Vec<Vec<u32>> = self.retentions.iter().map(|&retention| self.table(retention)).collect();
         let page_tables: Vec<PageTable> = tables.iter().map(|t| PageTable { pages: t, stride: t.len() }).collect();
         let batch = StepBatch { tokens: ids, positions: &positions, spans: &spans, outputs: &outputs, page_tables: &page_tables };
         self.executor.forward(&batch).unwrap();
         self.length += ids.len();
-        (0..ids.len())
-            .map(|row| {
+        (0..outputs.len())
+            .map(|output| {
                 let mut logits = vec![0.0; self.vocab];
-                self.executor.read_logits(row, &mut logits).unwrap();
+                self.executor.read_logits(output, &mut logits).unwrap();
                 logits
             })
             .collect()

@@ -7,11 +7,38 @@ use serde::Deserialize;
 
 use super::data;
 
+/// Arrays of a safetensors file by name, f32 or i32.
+pub struct Arrays(HashMap<String, (Vec<usize>, Vec<u8>)>);
+
+impl Arrays {
+    pub fn read(path: &str) -> Self {
+        let bytes = std::fs::read(data(path)).unwrap();
+        let tensors = SafeTensors::deserialize(&bytes).unwrap();
+        Arrays(tensors.tensors().into_iter().map(|(key, view)| (key, (view.shape().to_vec(), view.data().to_vec()))).collect())
+    }
+
+    pub fn f32(&self, name: &str) -> Vec<f32> {
+        self.words(name).map(f32::from_le_bytes).collect()
+    }
+
+    pub fn ids(&self, name: &str) -> Vec<u32> {
+        self.words(name).map(u32::from_le_bytes).collect()
+    }
+
+    pub fn columns(&self, name: &str) -> usize {
+        *self.0[name].0.last().unwrap()
+    }
+
+    fn words(&self, name: &str) -> impl Iterator<Item = [u8; 4]> {
+        self.0[name].1.chunks_exact(4).map(|b| [b[0], b[1], b[2], b[3]])
+    }
+}
+
 /// What transformers computes for one checkpoint.
 pub struct Reference {
     pub name: String,
     pub document: Document,
-    arrays: HashMap<String, Array>,
+    arrays: Arrays,
 }
 
 #[derive(Deserialize)]
@@ -36,25 +63,15 @@ pub struct Prompt {
     pub rope_length: Option<usize>,
 }
 
-struct Array {
-    columns: usize,
-    values: Vec<f32>,
-}
-
 impl Reference {
     pub fn read(name: &str) -> Self {
         let json = std::fs::read(data(&format!("reference/{name}.json"))).unwrap();
-        let bytes = std::fs::read(data(&format!("reference/{name}.safetensors"))).unwrap();
-        let arrays = SafeTensors::deserialize(&bytes).unwrap().tensors().into_iter().map(|(key, view)| {
-            let values = view.data().chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect();
-            (key, Array { columns: *view.shape().last().unwrap(), values })
-        });
-        Reference { name: name.to_string(), document: serde_json::from_slice(&json).unwrap(), arrays: arrays.collect() }
+        let arrays = Arrays::read(&format!("reference/{name}.safetensors"));
+        Reference { name: name.to_string(), document: serde_json::from_slice(&json).unwrap(), arrays }
     }
 
-    /// Logits at position `row` of `prompt`.
-    pub fn logits(&self, prompt: &Prompt, row: usize) -> &[f32] {
-        let array = &self.arrays[&prompt.logits];
-        &array.values[row * array.columns..][..array.columns]
+    /// Logits at every position of `prompt`.
+    pub fn logits(&self, prompt: &Prompt) -> Vec<Vec<f32>> {
+        self.arrays.f32(&prompt.logits).chunks(self.arrays.columns(&prompt.logits)).map(<[f32]>::to_vec).collect()
     }
 }
