@@ -22,7 +22,23 @@ struct Golden {
     model: String,
     peer_error: f32,
     peer_error_stored: f32,
+    peer_error_by_setting: Vec<Setting>,
     prompts: Vec<Prompt>,
+}
+
+/// The peer with another attention kernel or KV type.
+#[derive(Deserialize)]
+struct Setting {
+    max: f32,
+}
+
+impl Golden {
+    /// The peer's largest difference over the stored values. A largest difference is one draw of a noisy figure: it moves by a third
+    /// with the peer's own settings, so its worst setting is what counts, brought from the whole vocabulary to the stored part of it.
+    fn allowed(&self) -> f32 {
+        let worst = self.peer_error_by_setting.iter().map(|setting| setting.max).fold(self.peer_error, f32::max);
+        self.peer_error_stored * worst / self.peer_error
+    }
 }
 
 #[derive(Deserialize)]
@@ -98,14 +114,11 @@ fn stays_as_close_as_the_peer(name: &str) {
         positions += count;
     }
     println!(
-        "{name}: largest difference {largest:.3}, llama.cpp's {:.3}; {flips} of {positions} choices differ",
-        golden.peer_error_stored
+        "{name}: largest difference {largest:.3}, llama.cpp's {:.3}, {:.3} at its worst; {flips} of {positions} choices differ",
+        golden.peer_error_stored,
+        golden.allowed()
     );
-    assert!(
-        largest <= golden.peer_error_stored,
-        "{name}: {largest} from the float32 model, the peer {}",
-        golden.peer_error_stored
-    );
+    assert!(largest <= golden.allowed(), "{name}: {largest} from the float32 model, the peer {}", golden.allowed());
 }
 
 #[test]
