@@ -67,7 +67,7 @@ fn load(path: PathBuf) -> Arc<ModelArtifacts> {
     ModelArtifacts::load(&LoadOptions::new(path)).unwrap()
 }
 
-/// DECISIONS 27: along the peer's tokens we are no further from the float32 model than the peer is, and where our first choice is
+/// After DECISIONS 27: along the peer's tokens we are no further from the float32 model than the peer at its worst setting, and where our first choice is
 /// another than the float32 model's, that model puts it less than twice the peer's error below its own.
 fn stays_as_close_as_the_peer(name: &str) {
     let golden: Golden = serde_json::from_slice(&std::fs::read(data(&format!("real/{name}.json"))).unwrap()).unwrap();

@@ -264,7 +264,7 @@ impl State {
 
     fn execute(&mut self, plan: &StepPlan) -> Result<()> {
         let begun = Instant::now();
-        let (seen, prefilled) = (self.step.finished.len(), self.step.prefill_rows);
+        let (seen, prefilled, decoded) = (self.step.finished.len(), self.step.prefill_rows, self.step.decode_rows);
         let outcome = self.rank.step(plan, &mut self.step);
         if let Err(error) = &outcome
             && !matches!(error.status(), Status::NoCapacity | Status::InvalidArgument | Status::State)
@@ -284,7 +284,8 @@ impl State {
         } else {
             self.timings.decode += spent;
         }
-        self.timings.prefill_tokens = self.rank.metrics().prefill_tokens;
+        self.timings.prefill_tokens += u64::from(self.step.prefill_rows - prefilled);
+        self.timings.decode_tokens += u64::from(self.step.decode_rows - decoded);
         if self.timings.first_token.is_zero() && !self.step.deltas.is_empty() {
             self.timings.first_token = self.started.elapsed();
         }

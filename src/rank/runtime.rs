@@ -267,8 +267,11 @@ impl RankRuntime {
         let sequence =
             self.seats[slot as usize].sequence.take().ok_or_else(|| Error::internal(format!("seat {slot} is empty")))?;
         self.cache.release(slot);
+        // What took a table takes it back; only a device that is gone cannot, and its next step says so. The result is not lost for it.
         for (rope, _) in sequence.ropes() {
-            self.executor.set_rope(*rope, slot, None)?;
+            if let Err(error) = self.executor.set_rope(*rope, slot, None) {
+                tracing::error!(slot, %error, "the rotary table of a seat could not be reset");
+            }
         }
         Ok(sequence)
     }

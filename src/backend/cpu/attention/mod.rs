@@ -9,8 +9,6 @@
 
 mod kernel;
 mod plan;
-#[cfg(test)]
-mod tests;
 
 pub(super) use kernel::{Extent, MergeKernel, TaskKernel};
 pub(super) use plan::{Part, Plan, QueryRows};

@@ -5,8 +5,6 @@
 
 mod nucleus;
 mod scan;
-#[cfg(test)]
-mod tests;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
