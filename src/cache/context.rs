@@ -85,7 +85,10 @@ impl KvCache {
             }
             let span = &tokens[slot * page..(slot + 1) * page];
             let node = match self.index.child(chain.node, span) {
-                Some(known) => known,
+                Some(known) => {
+                    self.share_known(seat, slot, known);
+                    known
+                }
                 None => {
                     let mut pages = [NO_PAGE; super::MAX_GROUPS];
                     for (page, group) in pages.iter_mut().zip(&mut self.groups) {
@@ -100,6 +103,25 @@ impl KvCache {
             *chain = Chain { node, pages: chain.pages + 1 };
         }
         while self.index.metrics.records > self.max_records && self.evict_oldest() {}
+    }
+
+    /// Leaves one copy of a page that a seat has computed though it was remembered already: the seat takes the remembered page for
+    /// its own, and a part that a sliding window had taken from the node comes back with the seat's. So whoever holds a node's pages
+    /// holds those of all before it, and what nobody holds can be evicted from the end of its chain.
+    fn share_known(&mut self, seat: u32, slot: usize, known: NodeId) {
+        for (g, group) in self.groups.iter_mut().enumerate() {
+            let own = group.table[seat as usize * self.pages_per_seat + slot];
+            let Some(remembered) = self.index.page_mut(known, g) else { continue };
+            match (*remembered, own) {
+                (_, NO_PAGE) => {}
+                (NO_PAGE, own) => {
+                    group.pool.retain(own);
+                    *remembered = own;
+                }
+                (shared, own) if shared != own => group.adopt(seat, slot, shared, self.pages_per_seat),
+                _ => {}
+            }
+        }
     }
 
     /// The page a sequence is filling or about to fill, where its chain has kept up: what goes before it, and its tokens. Of two

@@ -129,6 +129,11 @@ impl PrefixIndex {
         self.nodes.get(&id).map_or(&[], |node| &node.pages)
     }
 
+    /// A node's page in one group, to be put back where a window took it.
+    pub(super) fn page_mut(&mut self, id: NodeId, group: usize) -> Option<&mut u32> {
+        self.nodes.get_mut(&id)?.pages.get_mut(group)
+    }
+
     /// Marks a node as just used. Along a chain, parents before children: what lies deeper is of more use to go on from.
     pub(super) fn touch(&mut self, id: NodeId) {
         self.clock += 1;

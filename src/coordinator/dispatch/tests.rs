@@ -222,6 +222,18 @@ fn remembered_pages_make_room_for_new_requests() {
     assert!(found.context.evicted_pages > 0 && found.context.cached_pages <= 16);
 }
 
+/// FIELD_CASES 75: a page that was computed again though it was remembered is kept once; the older copy takes no room from the
+/// sequence that goes on from it.
+#[test]
+fn a_prefix_that_is_computed_again_is_kept_once() {
+    let commit = CacheCommit::PromptAndOutput;
+    let cases = [true, false].map(|lookup| Case { cache: CachePolicy { lookup, commit }, ..case(&[3; 40], 56) });
+    let first = Case { max_new: 1, ..cases[0].clone() };
+    let found = run(&[first, cases[1].clone()], FakeSizes { seats: 1, max_sequence: 96, pages: 6, chunk: 64 }, 8, |_| ());
+    assert_same(&found.results[1], &alone(&cases[1]));
+    assert_eq!((found.results[1].reused_tokens, found.context.evicted_pages), (0, 0));
+}
+
 /// SURFACE, context cache: another tenant's pages are never adopted.
 #[test]
 fn identities_do_not_share() {
