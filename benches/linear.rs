@@ -7,7 +7,9 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Instant;
 
-use tactus::backend::cpu::linear::{ActBuffer, ActFormat, Level, OutRows, PackedMatrix, Store, act_format, pack, quantize_row};
+use tactus::backend::cpu::linear::{
+    ActBuffer, ActFormat, Level, OutRows, PackedMatrix, Store, act_format, in_order, pack, quantize_row,
+};
 use tactus::backend::{RowOrder, Weight, WeightPart};
 use tactus::weights::{Bytes, StoredTensor, StoredType};
 
@@ -134,7 +136,7 @@ fn main() {
                 for &(rows, cols) in shape.layer {
                     let weight = random_weight(ty, rows, cols, &mut state);
                     let time = Instant::now();
-                    matrices.push(pack(&weight, level, &mut |_, _| ()).expect("a good weight"));
+                    matrices.push(pack(&weight, level, &in_order, &|_, _| ()).expect("a good weight"));
                     packing += time.elapsed().as_secs_f64();
                 }
             }

@@ -842,7 +842,7 @@ int32_t tactus_config_set_kv_type(tactus_config_t *config, int32_t kv_type);
 int32_t tactus_config_set_page_tokens(tactus_config_t *config, int32_t tokens);
 
 /**
- * Sets the most prompt tokens in one step while nobody decodes; 0: 512.
+ * Sets the most prompt tokens in one step while nobody decodes; 0: 256.
  */
 int32_t tactus_config_set_prefill_chunk(tactus_config_t *config, int32_t tokens);
 

@@ -7,20 +7,27 @@ use serde_json::Value;
 
 use super::limits::EndTokens;
 use super::pack::PackedLayouts;
-use super::{GenerationDefaults, LoadOptions, ModelArtifacts, ModelInfo, TemplateOverride};
+use super::{GenerationDefaults, LoadOptions, LoadProgress, ModelArtifacts, ModelInfo, TemplateOverride};
+use crate::backend::Backend;
 use crate::error::{Error, Result};
 use crate::model::families::{self, GgufConfig};
 use crate::model::names::Naming;
 use crate::model::{Binding, Decoder, Family, Spec, Stored};
-use crate::text::{ChatTemplate, GgufVocab, TemplateSources, Tokenizer, TokenizerConfig};
+use crate::text::{ChatTemplate, GgufVocab, TemplateSources, Tokenizer, TokenizerConfig, on_deep_stack, on_deep_stack_beside};
 use crate::weights::gguf::{Gguf, Metadata};
 use crate::weights::safetensors::Checkpoint;
 use crate::weights::{Access, ConfigReader, HfDirectory, ModelFiles, read_json_if_there};
 
-pub(super) fn load(options: &LoadOptions) -> Result<ModelArtifacts> {
+/// The device whose layout the weights are packed in while the tokenizer is made.
+pub(super) struct PackFor<'a> {
+    pub backend: &'a dyn Backend,
+    pub progress: Option<&'a LoadProgress>,
+}
+
+pub(super) fn load(options: &LoadOptions, pack: Option<PackFor<'_>>) -> Result<ModelArtifacts> {
     let artifacts = match ModelFiles::resolve(&options.path)? {
-        ModelFiles::Gguf(file) => from_gguf(options, &file)?,
-        ModelFiles::HuggingFace(directory) => from_hf(options, &directory)?,
+        ModelFiles::Gguf(file) => from_gguf(options, &file, pack)?,
+        ModelFiles::HuggingFace(directory) => from_hf(options, &directory, pack)?,
     };
     let info = &artifacts.info;
     tracing::info!(path = %options.path.display(), architecture = %info.architecture, parameters = info.parameters, "model loaded");
@@ -52,13 +59,25 @@ struct Runnable {
     binding: Binding,
     files: Vec<PathBuf>,
     format: &'static str,
+    packed: PackedLayouts,
 }
 
-fn from_hf(options: &LoadOptions, directory: &HfDirectory) -> Result<ModelArtifacts> {
+fn from_hf(options: &LoadOptions, directory: &HfDirectory, pack: Option<PackFor<'_>>) -> Result<ModelArtifacts> {
     let dir = &directory.dir;
     let config_path = dir.join("config.json");
     let config = ConfigReader::new(&config_path, &directory.config)?;
-    let tokenizer = hf_tokenizer(directory)?;
+    let weights = || {
+        if options.vocabulary_only {
+            return Ok(None);
+        }
+        let family = Family::of_hf(config)?;
+        let spec = (family.spec_hf)(config)?;
+        let weights = Weights::open(options.checkpoint_dir.as_deref().unwrap_or(dir), options.weights_access)?;
+        weights.runnable(family, spec)?.packed(pack).map(Some)
+    };
+    // A tree of the JSON, then the tokenizer's own tables.
+    let json = directory.tokenizer.as_ref().and_then(|path| std::fs::metadata(path).ok()).map_or(0, |file| file.len());
+    let (tokenizer, runnable) = both(8 * json, || hf_tokenizer(directory), weights)?;
 
     let mut end = EndTokens::default();
     end.add(tokenizer.eos());
@@ -73,15 +92,6 @@ fn from_hf(options: &LoadOptions, directory: &HfDirectory) -> Result<ModelArtifa
 
     let architectures = config.opt_array("architectures")?.unwrap_or_default();
     let architecture = architectures.first().and_then(Value::as_str).unwrap_or_default();
-    let runnable = match options.vocabulary_only {
-        true => None,
-        false => {
-            let family = Family::of_hf(config)?;
-            let spec = (family.spec_hf)(config)?;
-            let weights = Weights::open(options.checkpoint_dir.as_deref().unwrap_or(dir), options.weights_access)?;
-            Some(weights.runnable(family, spec)?)
-        }
-    };
     let context_length = match &runnable {
         Some(runnable) => runnable.spec.context_length,
         None => text_config.unwrap_or(config).opt_usize("max_position_embeddings")?.unwrap_or(0),
@@ -115,11 +125,32 @@ fn hf_tokenizer(directory: &HfDirectory) -> Result<Tokenizer> {
     read().map_err(|e| e.context(directory.dir.display()))
 }
 
-fn from_gguf(options: &LoadOptions, path: &Path) -> Result<ModelArtifacts> {
+fn from_gguf(options: &LoadOptions, path: &Path, pack: Option<PackFor<'_>>) -> Result<ModelArtifacts> {
     let file = Gguf::open(path, options.weights_access)?;
     let metadata = file.metadata();
     let architecture = families::architecture(&file)?;
-    let tokenizer = Tokenizer::from_gguf(&gguf_vocabulary(metadata)?).map_err(|e| e.context(path.display()))?;
+    let weights = || {
+        if options.vocabulary_only {
+            return Ok(None);
+        }
+        let family = Family::of_gguf(&file)?;
+        let read_spec = |stored: Stored| (family.spec_gguf)(&GgufConfig::new(&file, family, stored)?);
+        let runnable = match &options.checkpoint_dir {
+            None => Runnable::new(family, read_spec(Stored::gguf(&file))?, Stored::gguf(&file), file.files())?,
+            Some(dir) => {
+                let weights = Weights::open(dir, options.weights_access)?;
+                weights.runnable(family, read_spec(weights.stored(family))?)?
+            }
+        };
+        // A large vocabulary has been read by now; a small one beside this comes back from the page cache.
+        file.release_metadata();
+        runnable.packed(pack).map(Some)
+    };
+    let vocabulary = gguf_vocabulary(metadata)?;
+    // About two merges a piece, two short strings a merge.
+    let scratch = 256 * vocabulary.tokens.len() as u64;
+    let read_tokenizer = || Tokenizer::from_gguf(&vocabulary).map_err(|e| e.context(path.display()));
+    let (tokenizer, runnable) = both(scratch, read_tokenizer, weights)?;
 
     let mut end = EndTokens::default();
     let special = tokenizer.special_ids();
@@ -133,20 +164,6 @@ fn from_gguf(options: &LoadOptions, path: &Path) -> Result<ModelArtifacts> {
     }
     end.add_by_name(&tokenizer);
 
-    let runnable = match options.vocabulary_only {
-        true => None,
-        false => {
-            let family = Family::of_gguf(&file)?;
-            let read_spec = |stored: Stored| (family.spec_gguf)(&GgufConfig::new(&file, family, stored)?);
-            Some(match &options.checkpoint_dir {
-                None => Runnable::new(family, read_spec(Stored::gguf(&file))?, Stored::gguf(&file), file.files())?,
-                Some(dir) => {
-                    let weights = Weights::open(dir, options.weights_access)?;
-                    weights.runnable(family, read_spec(weights.stored(family))?)?
-                }
-            })
-        }
-    };
     let context_length = match &runnable {
         Some(runnable) => runnable.spec.context_length,
         None => metadata.usize(&format!("{architecture}.context_length"))?.unwrap_or(0),
@@ -155,6 +172,7 @@ fn from_gguf(options: &LoadOptions, path: &Path) -> Result<ModelArtifacts> {
     let templates = gguf_templates(metadata);
     let name = metadata.str("general.name")?.map_or_else(|| file_name(path), str::to_owned);
     let architecture = architecture.to_owned();
+    file.release_metadata();
     assemble(
         options,
         Parts { architecture, name, format: GGUF, context_length, pieces, tokenizer, templates, end, generation, runnable },
@@ -212,6 +230,30 @@ fn read_generation(path: &Path, json: &Value, end: &mut EndTokens, generation: &
     Ok(())
 }
 
+/// Memory that making a tokenizer may take, in passing, while weights come into memory beside it.
+const MOST_BESIDE: u64 = 24 << 20;
+
+/// Makes the tokenizer and readies the weights, the two longest parts of a load: beside each other where the `scratch` bytes that
+/// the tokenizer takes in passing are few, one after the other where both at once would be the most memory the model ever takes.
+/// Of two errors the tokenizer's is told.
+fn both<T>(
+    scratch: u64,
+    tokenizer: impl FnOnce() -> Result<Tokenizer> + Send,
+    weights: impl FnOnce() -> Result<T>,
+) -> Result<(Tokenizer, T)> {
+    if scratch <= MOST_BESIDE {
+        let (tokenizer, weights) = on_deep_stack_beside(tokenizer, weights);
+        return Ok((tokenizer?, weights?));
+    }
+    let tokenizer = on_deep_stack(tokenizer)?;
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    // SAFETY: gives free memory back to the system and touches nothing else.
+    unsafe {
+        libc::malloc_trim(0);
+    }
+    Ok((tokenizer, weights()?))
+}
+
 /// Files that hold tensors.
 enum Weights {
     Gguf(Gguf),
@@ -261,7 +303,14 @@ impl Runnable {
             Naming::Gguf => GGUF,
             Naming::HuggingFace(_) => SAFETENSORS,
         };
-        Ok(Runnable { spec, decoder, binding, files: files.to_vec(), format })
+        Ok(Runnable { spec, decoder, binding, files: files.to_vec(), format, packed: PackedLayouts::default() })
+    }
+
+    fn packed(self, pack: Option<PackFor<'_>>) -> Result<Self> {
+        if let Some(PackFor { backend, progress }) = pack {
+            self.packed.get(&self.binding, backend, progress)?;
+        }
+        Ok(self)
     }
 }
 
@@ -291,25 +340,15 @@ fn assemble(options: &LoadOptions, parts: Parts) -> Result<ModelArtifacts> {
         chat_templates: template.iter().flat_map(ChatTemplate::names).map(str::to_owned).collect(),
         ..ModelInfo::default()
     };
-    let (decoder, binding) = match runnable {
-        None => (Decoder::default(), None),
+    let (decoder, binding, packed) = match runnable {
+        None => (Decoder::default(), None, PackedLayouts::default()),
         Some(runnable) => {
             describe(&mut info, &runnable)?;
-            (runnable.decoder, Some(runnable.binding))
+            (runnable.decoder, Some(runnable.binding), runnable.packed)
         }
     };
     let (path, tokenizer) = (options.path.clone(), Arc::new(tokenizer));
-    Ok(ModelArtifacts {
-        path,
-        tokenizer,
-        template,
-        end_tokens,
-        generation,
-        info,
-        decoder,
-        binding,
-        packed: PackedLayouts::default(),
-    })
+    Ok(ModelArtifacts { path, tokenizer, template, end_tokens, generation, info, decoder, binding, packed })
 }
 
 fn override_text(given: &TemplateOverride) -> Result<String> {

@@ -74,7 +74,13 @@ impl ModelArtifacts {
     /// Errors: NOT_FOUND (no such path, a missing shard or tensor), IO, FORMAT (a malformed file, a wrong shape), UNSUPPORTED
     /// (architecture, stored type, scaling), TOKENIZER, INVALID_ARGUMENT (several models in one directory). All name the file.
     pub fn load(options: &LoadOptions) -> Result<Arc<Self>> {
-        load::load(options).map(Arc::new)
+        load::load(options, None).map(Arc::new)
+    }
+
+    /// As [`load`](ModelArtifacts::load) and [`packed_for`](ModelArtifacts::packed_for) together, which takes less time than one
+    /// after the other: weights are packed while the tokenizer is made.
+    pub fn load_for(options: &LoadOptions, backend: &dyn Backend, progress: Option<&LoadProgress>) -> Result<Arc<Self>> {
+        load::load(options, Some(load::PackFor { backend, progress })).map(Arc::new)
     }
 
     /// The path it was loaded from, as it was given.

@@ -326,7 +326,7 @@ pub unsafe extern "C" fn tactus_config_set_page_tokens(config: *mut tactus_confi
     set_count(config, i64::from(tokens), "tokens", |config| &mut config.page_tokens)
 }
 
-/// Sets the most prompt tokens in one step while nobody decodes; 0: 512.
+/// Sets the most prompt tokens in one step while nobody decodes; 0: 256.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tactus_config_set_prefill_chunk(config: *mut tactus_config_t, tokens: i32) -> i32 {
     set_count(config, i64::from(tokens), "tokens", |config| &mut config.prefill_chunk)

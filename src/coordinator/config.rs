@@ -92,7 +92,7 @@ pub struct Config {
     pub kv_type: Option<KvType>,
     /// Tokens per KV page, a power of two in 16..=64; 0: 32.
     pub page_tokens: usize,
-    /// Most prompt tokens in one step while nobody decodes; 0: 512.
+    /// Most prompt tokens in one step while nobody decodes; 0: 256.
     pub prefill_chunk: usize,
     /// Most prompt tokens in a step that also decodes, so that a long joiner does not stall residents; 0: 32.
     pub mixed_prefill_chunk: usize,

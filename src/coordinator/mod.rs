@@ -47,7 +47,7 @@ use system_prompt::SystemPrompts;
 
 const DEFAULT_MAX_BATCH: usize = 8;
 const DEFAULT_PAGE_TOKENS: usize = 32;
-const DEFAULT_PREFILL_CHUNK: usize = 512;
+const DEFAULT_PREFILL_CHUNK: usize = 256;
 const DEFAULT_MIXED_PREFILL_CHUNK: usize = 32;
 
 /// How a request is dispatched.
@@ -105,7 +105,7 @@ impl RuntimeCoordinator {
         let plan = Plan::new(&config)?;
         let sizes = Sizes::new(&config)?;
         let backend = CpuBackend::new(CpuOptions { threads: config.cpu_threads, level: None })?;
-        let artifacts = load(&config)?;
+        let artifacts = load(&config, &backend)?;
         let packed = artifacts.packed_for(&backend, config.load_progress.as_ref())?;
         let decoder = artifacts.decoder();
         let context_length = artifacts.info().context_length;
@@ -464,7 +464,7 @@ fn attach(request: &Request) -> Result<Vec<Option<StreamProducer>>> {
     Ok(claimed)
 }
 
-fn load(config: &Config) -> Result<Arc<ModelArtifacts>> {
+fn load(config: &Config, backend: &dyn Backend) -> Result<Arc<ModelArtifacts>> {
     if let Some(artifacts) = &config.artifacts {
         let same = config.engine_dir.as_os_str().is_empty() || artifacts.is_from(&config.engine_dir);
         if !same {
@@ -479,13 +479,14 @@ fn load(config: &Config) -> Result<Arc<ModelArtifacts>> {
     if config.engine_dir.as_os_str().is_empty() {
         return Err(Error::invalid("engineDir: empty, expected the path of a model"));
     }
-    ModelArtifacts::load(&LoadOptions {
+    let options = LoadOptions {
         path: config.engine_dir.clone(),
         checkpoint_dir: config.checkpoint_dir.clone(),
         weights_access: config.weights_access,
         chat_template: config.chat_template.clone(),
         vocabulary_only: false,
-    })
+    };
+    ModelArtifacts::load_for(&options, backend, config.load_progress.as_ref())
 }
 
 /// The configuration's sizes with defaults filled in.

@@ -35,6 +35,26 @@ pub fn on_deep_stack<T: Send>(f: impl FnOnce() -> Result<T> + Send) -> Result<T>
     })
 }
 
+/// Runs `deep` as [`on_deep_stack`] does and `here` meanwhile on this thread. Both end before it returns, in panics too.
+pub fn on_deep_stack_beside<T: Send, U>(
+    deep: impl FnOnce() -> Result<T> + Send,
+    here: impl FnOnce() -> Result<U>,
+) -> (Result<T>, Result<U>) {
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().name("tactus-text".into()).stack_size(STACK_BYTES);
+        let started = thread.spawn_scoped(scope, || {
+            IS_DEEP.set(true);
+            deep()
+        });
+        let here = here();
+        let deep = match started {
+            Ok(thread) => thread.join().unwrap_or_else(|panic| resume_unwind(panic)),
+            Err(e) => Err(Error::out_of_memory(format!("thread for text work: {e}, expected a stack of {STACK_BYTES} bytes"))),
+        };
+        (deep, here)
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -61,6 +81,16 @@ mod tests {
         let (outer, inner) = ids.unwrap();
         assert_eq!(outer, inner);
         assert_eq!(on_deep_stack(|| Err::<(), _>(Error::invalid("no"))).unwrap_err().message(), "no");
+    }
+
+    #[test]
+    fn work_beside_the_deep_stack_stays_on_its_thread() {
+        let own = std::thread::current().id();
+        let (deep, here) = on_deep_stack_beside(|| Ok(std::thread::current().id()), || Ok(std::thread::current().id()));
+        assert_eq!(here.unwrap(), own);
+        assert_ne!(deep.unwrap(), own);
+        let (deep, here) = on_deep_stack_beside(|| Ok(1), || Err::<(), _>(Error::invalid("no")));
+        assert!(deep.is_ok() && here.is_err());
     }
 
     #[test]

@@ -18,7 +18,7 @@ pub mod message;
 pub mod template;
 pub mod tokenizer;
 
-pub use deep_stack::on_deep_stack;
+pub use deep_stack::{on_deep_stack, on_deep_stack_beside};
 pub use detokenizer::Detokenizer;
 pub use message::{Content, Message, Part};
 pub use template::{ChatTemplate, RenderInput, Rendered, TemplateSources};

@@ -32,6 +32,7 @@ use std::sync::Arc;
 
 use super::{Backend, Executor, ExecutorLimits, Packed, Program, Weight, WeightUse};
 use crate::error::{Error, Result};
+use crate::weights::release_pages;
 use executor::CpuExecutor;
 use linear::Level;
 use pool::Pool;
@@ -116,7 +117,20 @@ impl Backend for CpuBackend {
 
     fn pack(&self, weight: &Weight, _uses: WeightUse) -> Result<Packed> {
         // One layout serves products and gathered rows.
-        let matrix = linear::pack(weight, self.level, &mut |_, _| ())?;
+        let spread = |count: usize, work: &(dyn Fn(usize) + Sync)| {
+            self.pool.run(&|member| {
+                while let Some(claimed) = member.claim(count, 1) {
+                    claimed.for_each(work);
+                }
+                Ok(())
+            })
+        };
+        let matrix = linear::pack(weight, self.level, &spread, &|part, consumed| {
+            // Where the packed tiles and the mapped file would both count as this process's memory, the file's pages go.
+            if let Some(bytes) = part.tensor.data.slice(consumed.start, consumed.len()) {
+                release_pages(&bytes);
+            }
+        })?;
         let bytes = matrix.bytes();
         Ok(Packed::new(matrix, bytes))
     }

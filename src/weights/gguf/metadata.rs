@@ -8,6 +8,7 @@ use super::cursor::Cursor;
 use super::value::{Strings, Value, try_collect};
 use crate::error::{Error, Result};
 use crate::weights::Bytes;
+use crate::weights::access::release_pages;
 use crate::weights::shown::Shown;
 
 /// All keys of a file. Getters give `None` for a missing key, and a FORMAT error that names file, key, value and expectation for one of
@@ -45,6 +46,10 @@ impl Metadata {
             true => Ok(count),
             false => Err(cursor.malformed(format_args!("key count: {count}, expected at most {MOST_KEYS}"))),
         }
+    }
+
+    pub(super) fn release(&self) {
+        release_pages(&self.bytes);
     }
 
     /// `bytes` is the file that `cursor` reads.

@@ -109,6 +109,11 @@ impl Gguf {
         &self.metadata
     }
 
+    /// Lets go of the pages that reading the metadata has brought into memory, for when everything wanted of it has been taken.
+    pub fn release_metadata(&self) {
+        self.metadata.release();
+    }
+
     /// As it was opened.
     pub fn path(&self) -> &Path {
         &self.path

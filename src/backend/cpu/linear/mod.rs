@@ -36,5 +36,5 @@ pub use acts::{ActBuffer, ActFormat, ActRows, quantize_row};
 pub use level::Level;
 pub use matrix::{OutRows, PackedMatrix};
 pub use memory::AlignedBytes;
-pub use pack::{Consumed, act_format, pack};
+pub use pack::{Consumed, Spread, act_format, in_order, pack};
 pub use sweep::Store;

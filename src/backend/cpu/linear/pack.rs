@@ -1,9 +1,12 @@
 //! Packing: stored tensors to tiles.
 //!
-//! Each part becomes a *segment*: tiles of 16 rows of one stored type, the last padded with zero rows. Parts are taken one after
-//! the other and rows in order, so that pages of a mapped file can be let go behind the reader.
+//! Each part becomes a *segment*: tiles of 16 rows of one stored type, the last padded with zero rows. A segment is packed in
+//! *portions*, runs of whole tiles whose stored rows lie together: they can be packed by several threads at once, and the pages of
+//! a mapped file let go behind each, so that a weight is never in memory twice.
 
 use std::ops::Range;
+
+use parking_lot::Mutex;
 
 use super::acts::ActFormat;
 use super::dense;
@@ -17,17 +20,26 @@ use crate::backend::{RowOrder, Weight, WeightPart};
 use crate::error::{Error, Result};
 use crate::weights::StoredType;
 
-/// Told while packing which bytes of a part's tensor will not be read again.
-pub type Consumed<'a> = &'a mut dyn FnMut(&WeightPart, Range<usize>);
+/// Told from any thread which bytes of a part's tensor will not be read again.
+pub type Consumed<'a> = &'a (dyn Fn(&WeightPart, Range<usize>) + Sync);
 
-/// How many stored bytes are read between two calls of the hook.
-const CONSUMED_EVERY: usize = 8 << 20;
+/// Runs a piece of work for every index below a count, each once, on as many threads as it has.
+pub type Spread<'a> = &'a dyn Fn(usize, &(dyn Fn(usize) + Sync)) -> Result<()>;
 
-/// Packs `weight` for `level`.
+/// A [`Spread`] that does everything on the calling thread.
+pub fn in_order(count: usize, work: &(dyn Fn(usize) + Sync)) -> Result<()> {
+    (0..count).for_each(work);
+    Ok(())
+}
+
+/// Stored bytes of a portion, where rows allow it: large enough that threads seldom meet, small enough to stay in a cache.
+const PORTION: usize = 1 << 20;
+
+/// Packs `weight` for `level`, its portions spread over threads by `spread`.
 ///
-/// `consumed` is called with consecutive byte ranges of each part's data, at the latest when the part is done.
-/// Errors: FORMAT where a part's shape or size is not what the weight needs, OUT_OF_MEMORY.
-pub fn pack(weight: &Weight, level: Level, consumed: Consumed<'_>) -> Result<PackedMatrix> {
+/// `consumed` is called once for each portion of each part; together the ranges cover the part's data.
+/// Errors: FORMAT where a part's shape or size is not what the weight needs, OUT_OF_MEMORY, and what `spread` reports.
+pub fn pack(weight: &Weight, level: Level, spread: Spread<'_>, consumed: Consumed<'_>) -> Result<PackedMatrix> {
     let level = if level.is_available() { level } else { Level::Plain };
     check(weight)?;
     let mut segments = Vec::with_capacity(weight.parts.len());
@@ -41,7 +53,7 @@ pub fn pack(weight: &Weight, level: Level, consumed: Consumed<'_>) -> Result<Pac
         let tile_bytes = tile_bytes(ty, weight.cols).ok_or_else(too_large)?;
         let tiles = rows.div_ceil(LANES);
         let mut memory = AlignedBytes::zeroed(tiles.checked_mul(tile_bytes).ok_or_else(too_large)?, &part.tensor.name)?;
-        pack_rows(part, weight.cols, tile_bytes, &mut memory, consumed);
+        pack_part(part, weight.cols, tile_bytes, &mut memory, spread, consumed)?;
         segments.push(Segment { first_row, rows, tiles, tile_bytes, ty, kernels: Kernels::of(ty, level), memory });
         first_row += rows;
     }
@@ -88,28 +100,50 @@ fn check(weight: &Weight) -> Result<()> {
     Ok(())
 }
 
-fn pack_rows(part: &WeightPart, cols: usize, tile_bytes: usize, memory: &mut [u8], consumed: Consumed<'_>) {
-    let (ty, rows) = (part.tensor.ty, part.tensor.shape[0]);
+fn pack_part(
+    part: &WeightPart,
+    cols: usize,
+    tile_bytes: usize,
+    memory: &mut [u8],
+    spread: Spread<'_>,
+    consumed: Consumed<'_>,
+) -> Result<()> {
+    let rows = part.tensor.shape[0];
+    let per_row = part.tensor.data.len() / rows;
+    // Stored rows change places within a head only.
+    let together = match part.order {
+        RowOrder::AsStored => LANES,
+        RowOrder::InterleavedPairs { head_dim } => least_common_multiple(LANES, head_dim),
+    };
+    let portion = (PORTION / per_row.max(1)).max(1).next_multiple_of(together);
+    let portion_bytes = portion / LANES * tile_bytes;
+    // A lock each, taken once: the proof that no two threads have the same tiles.
+    let portions: Vec<_> = memory.chunks_mut(portion_bytes.max(1)).take(rows.div_ceil(portion)).map(Mutex::new).collect();
+    spread(portions.len(), &|index| {
+        let range = index * portion..((index + 1) * portion).min(rows);
+        pack_rows(part, range.clone(), cols, tile_bytes, &mut portions[index].lock());
+        consumed(part, range.start * per_row..range.end * per_row);
+    })
+}
+
+/// Packs rows of a part that begin at a tile's border into `memory`, which begins with that tile.
+fn pack_rows(part: &WeightPart, range: Range<usize>, cols: usize, tile_bytes: usize, memory: &mut [u8]) {
     let data: &[u8] = &part.tensor.data;
-    let per_row = data.len() / rows;
-    let pack_row = row_packer(ty);
-    let mut told = 0;
-    for row in 0..rows {
+    let per_row = data.len() / part.tensor.shape[0];
+    let pack_row = row_packer(part.tensor.ty);
+    for (at, row) in range.enumerate() {
         let stored = part.order.stored_row(row);
-        let tile = &mut memory[row / LANES * tile_bytes..][..tile_bytes];
-        pack_row(&data[stored * per_row..][..per_row], cols, tile, row % LANES);
-        let safe = match part.order {
-            RowOrder::AsStored => row + 1,
-            RowOrder::InterleavedPairs { head_dim } => (row + 1) / head_dim * head_dim,
-        } * per_row;
-        if safe - told >= CONSUMED_EVERY {
-            consumed(part, told..safe);
-            told = safe;
-        }
+        let tile = &mut memory[at / LANES * tile_bytes..][..tile_bytes];
+        pack_row(&data[stored * per_row..][..per_row], cols, tile, at % LANES);
     }
-    if told < data.len() {
-        consumed(part, told..data.len());
+}
+
+fn least_common_multiple(a: usize, b: usize) -> usize {
+    let (mut x, mut y) = (a, b);
+    while y != 0 {
+        (x, y) = (y, x % y);
     }
+    a / x * b
 }
 
 fn tile_bytes(ty: StoredType, cols: usize) -> Option<usize> {

@@ -69,7 +69,8 @@ fn merges(texts: &Vocab, scores: &[f32], pieces: &Pieces) -> Merges {
             }
         }
     }
-    let chars = |id: u32| pieces.texts[id as usize].chars().count();
+    let lengths: Vec<usize> = pieces.texts.iter().map(|text| text.chars().count()).collect();
+    let chars = |id: u32| lengths[id as usize];
     pairs.sort_by(|a, b| {
         b.0.total_cmp(&a.0).then_with(|| Reverse((chars(a.1), chars(a.2))).cmp(&Reverse((chars(b.1), chars(b.2)))))
     });

@@ -1,5 +1,8 @@
 mod reference;
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use parking_lot::Mutex;
 use proptest::prelude::*;
 
 use self::reference::{Rng, decode, random_tensor};
@@ -15,7 +18,7 @@ fn weight(tensors: Vec<StoredTensor>) -> Weight {
 }
 
 fn packed(weight: &Weight, level: Level) -> PackedMatrix {
-    pack(weight, level, &mut |_, _| ()).unwrap()
+    pack(weight, level, &in_order, &|_, _| ()).unwrap()
 }
 
 /// Columns of a valid width for `ty`.
@@ -304,20 +307,60 @@ fn adding_to_the_output_adds() {
     assert_eq!(bits(&out), bits(&expected));
 }
 
+/// Portions on three threads, in whatever order they come.
+fn on_three_threads(count: usize, work: &(dyn Fn(usize) + Sync)) -> crate::Result<()> {
+    let next = AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| {
+                while let Some(index) = Some(next.fetch_add(1, Ordering::Relaxed)).filter(|&index| index < count) {
+                    work(index);
+                }
+            });
+        }
+    });
+    Ok(())
+}
+
 #[test]
 fn packing_reports_every_stored_byte_once_and_keeps_the_size() {
     let mut rng = Rng::new(37);
     for ty in StoredType::ALL {
         let tensor = random_tensor(ty, 64, 512, &mut rng, |r| r.signed());
         let stored = tensor.data.len();
-        let mut next = 0;
-        let matrix = pack(&weight(vec![tensor]), Level::detect(), &mut |_, range| {
+        let told = Mutex::new(Vec::new());
+        let matrix =
+            pack(&weight(vec![tensor]), Level::detect(), &on_three_threads, &|_, range| told.lock().push(range)).unwrap();
+        let mut told = told.into_inner();
+        told.sort_by_key(|range| range.start);
+        let end = told.iter().fold(0, |next, range| {
             assert_eq!(range.start, next);
-            next = range.end;
-        })
-        .unwrap();
-        assert_eq!(next, stored, "{ty}");
+            range.end
+        });
+        assert_eq!(end, stored, "{ty}");
         assert!(matrix.bytes() as f64 <= stored as f64 * 1.06, "{ty}: {} bytes for {stored}", matrix.bytes());
+    }
+}
+
+/// Several portions, with rows that change places inside them and a last tile that is not full.
+#[test]
+fn threads_pack_what_one_packs() {
+    let mut rng = Rng::new(43);
+    let head_dim = 24;
+    for order in [RowOrder::AsStored, RowOrder::InterleavedPairs { head_dim }] {
+        let (rows, cols) = (head_dim * 85, 2048);
+        let tensor = random_tensor(StoredType::F32, rows, cols, &mut rng, |r| r.signed());
+        let mut weight = weight(vec![tensor]);
+        weight.parts[0].order = order;
+        let matrix = pack(&weight, Level::detect(), &on_three_threads, &|_, _| ()).unwrap();
+        let data = &weight.parts[0].tensor.data;
+        let mut row = vec![0.0; cols];
+        for index in 0..rows {
+            matrix.gather_row(index, &mut row);
+            let stored = &data[order.stored_row(index) * cols * 4..][..cols * 4];
+            let expected = stored.chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]]));
+            assert!(row.iter().copied().eq(expected), "row {index}, {order:?}");
+        }
     }
 }
 
@@ -328,7 +371,7 @@ fn a_wrong_shape_is_refused_with_what_was_expected() {
     let refused = |change: &dyn Fn(&mut Weight)| {
         let mut weight = weight(vec![good.clone()]);
         change(&mut weight);
-        let error = pack(&weight, Level::detect(), &mut |_, _| ()).unwrap_err();
+        let error = pack(&weight, Level::detect(), &in_order, &|_, _| ()).unwrap_err();
         assert_eq!(error.status(), Status::Format);
         error.message().to_string()
     };
