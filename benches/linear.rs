@@ -39,7 +39,7 @@ fn random_weight(ty: StoredType, rows: usize, cols: usize, state: &mut u64) -> W
         data.extend_from_slice(&(*state & 0x3bff_3bff_3bff_3bff).to_le_bytes());
     }
     data.truncate(bytes);
-    let tensor = StoredTensor { name: "bench".into(), ty, shape: vec![rows, cols], data: Bytes::from_vec(data) };
+    let tensor = StoredTensor { name: "bench".into(), ty, shape: vec![rows, cols], data: Bytes::from_vec(data).into() };
     Weight { rows, cols, parts: vec![WeightPart { name: "bench".into(), tensor, order: RowOrder::AsStored }] }
 }
 

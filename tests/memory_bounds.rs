@@ -1,5 +1,5 @@
 //! DECISIONS 31: a loaded model takes at most 1.2 times its file, its KV pool, and 48 MiB, at every moment of its life, whatever type it
-//! is stored in and however large it is. Each model is loaded and run in a process of its own, whose peak the system keeps.
+//! is stored in and however large it is, mapped or read. And each weight is read once. Each model is loaded and run in a process of its own, whose peak the system keeps.
 
 #[path = "support/gguf_writer.rs"]
 mod gguf_writer;
@@ -13,7 +13,7 @@ use std::process::Command;
 use gguf_writer::{GgufFile, Value};
 use support::Scratch;
 use tactus::coordinator::{Config, DispatchOptions, Input, Request, RuntimeCoordinator, Sequence, SequenceOptions};
-use tactus::weights::StoredType;
+use tactus::weights::{Access, StoredType};
 
 const MIB: u64 = 1 << 20;
 
@@ -111,13 +111,29 @@ fn write_model(path: &Path, ty: StoredType, layers: u32) {
 }
 
 const CHILD: &str = "TACTUS_TEST_MEMORY_OF";
+const READ: &str = "TACTUS_TEST_MEMORY_READ";
+
+/// Bytes this process has asked the system to read.
+fn bytes_read() -> u64 {
+    let io = std::fs::read_to_string("/proc/self/io").unwrap();
+    io.lines().find_map(|line| line.strip_prefix("rchar: ")).unwrap().parse().unwrap()
+}
 
 /// Not a test of its own: what [`peak_of`] runs in a process of its own.
 #[test]
 fn child() {
     let Ok(model) = std::env::var(CHILD) else { return };
-    let config = Config { engine_dir: model.into(), cpu_threads: 2, max_batch: 1, max_sequence_length: 512, ..Config::default() };
+    let config = Config {
+        engine_dir: model.into(),
+        cpu_threads: 2,
+        max_batch: 1,
+        max_sequence_length: 512,
+        weights_access: if std::env::var_os(READ).is_some() { Access::Read } else { Access::Map },
+        ..Config::default()
+    };
+    let before = bytes_read();
     let coordinator = RuntimeCoordinator::new(config).unwrap();
+    println!("read {}", bytes_read() - before);
     let options = SequenceOptions { max_generate_length: Some(4), ignore_eos: Some(true), ..Default::default() };
     let sequence = Sequence { options, ..Sequence::new(Input::Ids((0..300).map(|i| 5 + i % 200).collect())) };
     let request = Request { sequences: vec![sequence], ..Request::default() };
@@ -129,24 +145,43 @@ fn child() {
     println!("peak {}", peak.trim().trim_end_matches(" kB").parse::<u64>().unwrap() * 1024);
 }
 
-/// Most memory a process took that loaded `model` and ran it, and its KV pool's share, in bytes.
-fn peak_of(model: &Path) -> (u64, u64) {
+/// What a process did that loaded a model and ran it, in bytes.
+struct Child {
+    peak: u64,
+    kv: u64,
+    read: u64,
+}
+
+fn run(model: &Path, access: Access) -> Child {
     let mut child = Command::new(std::env::current_exe().unwrap());
+    if access == Access::Read {
+        child.env(READ, "1");
+    }
     let output = child.args(["--exact", "child", "--nocapture"]).env(CHILD, model).output().unwrap();
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
     let number = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok()).expect(name);
-    (number("peak "), number("kv "))
+    Child { peak: number("peak "), kv: number("kv "), read: number("read ") }
 }
 
-fn check(model: &Path) {
+fn check(model: &Path, access: Access) {
     let file = std::fs::metadata(model).unwrap().len();
-    let (peak, kv) = peak_of(model);
+    let Child { peak, kv, read } = run(model, access);
     let allowed = file + file / 5 + kv + 48 * MIB;
-    println!("{}: file {} MiB, KV {} MiB, peak {} MiB", model.display(), file / MIB, kv / MIB, peak / MIB);
+    println!(
+        "{}, {access:?}: file {} MiB, KV {} MiB, peak {} MiB, {} MiB read",
+        model.display(),
+        file / MIB,
+        kv / MIB,
+        peak / MIB,
+        read / MIB
+    );
     assert!(peak <= allowed, "{}: {peak} bytes at most, expected at most {allowed} (file {file}, KV {kv})", model.display());
     // A model that is in memory takes its own size: less, and something was not measured.
     assert!(peak >= file, "{}: {peak} bytes for a file of {file}", model.display());
+    // The head is read for itself, in steps that double.
+    let expected = if access == Access::Read { file..file + 21 * MIB } else { 0..MIB };
+    assert!(expected.contains(&read), "{}: {read} bytes read, expected {expected:?}", model.display());
 }
 
 #[test]
@@ -155,7 +190,7 @@ fn every_stored_type_stays_in_its_size() {
         let scratch = Scratch::new();
         let model = scratch.path(&format!("{ty}.gguf"));
         write_model(&model, ty, if ty.bytes_for(256).unwrap() >= 512 { 1 } else { 2 });
-        check(&model);
+        check(&model, Access::Map);
     }
 }
 
@@ -165,12 +200,15 @@ fn a_file_of_more_than_a_gigabyte_does_too() {
     let model = scratch.path("large.gguf");
     write_model(&model, StoredType::BF16, 12);
     assert!(std::fs::metadata(&model).unwrap().len() > 1 << 30);
-    check(&model);
+    check(&model, Access::Map);
+    check(&model, Access::Read);
 }
 
 #[test]
 fn the_real_models_do_too() {
     for model in ["SmolLM2-135M-Instruct.Q4_1.gguf", "gemma-3-270m-q4_k_m.gguf"] {
-        check(&Path::new(env!("CARGO_MANIFEST_DIR")).join("target/models").join(model));
+        let model = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/models").join(model);
+        check(&model, Access::Map);
+        check(&model, Access::Read);
     }
 }

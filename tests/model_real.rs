@@ -151,9 +151,9 @@ impl Backend for InF32 {
         let mut weight = weight.clone();
         for part in &mut weight.parts {
             let mut values = vec![0.0; part.tensor.elements()];
-            quant::dequantize(part.tensor.ty, &part.tensor.data, &mut values)?;
+            quant::dequantize(part.tensor.ty, &part.tensor.data.read()?, &mut values)?;
             let data = Bytes::from_vec(values.iter().flat_map(|value| value.to_le_bytes()).collect());
-            part.tensor = StoredTensor { ty: StoredType::F32, data, ..part.tensor.clone() };
+            part.tensor = StoredTensor { ty: StoredType::F32, data: data.into(), ..part.tensor.clone() };
         }
         self.0.pack(&weight, uses)
     }

@@ -73,11 +73,12 @@ fn from_hf(options: &LoadOptions, directory: &HfDirectory, pack: Option<PackFor<
         let family = Family::of_hf(config)?;
         let spec = (family.spec_hf)(config)?;
         let weights = Weights::open(options.checkpoint_dir.as_deref().unwrap_or(dir), options.weights_access)?;
-        weights.runnable(family, spec)?.packed(pack).map(Some)
+        weights.runnable(family, spec).map(Some)
     };
     // A tree of the JSON, then the tokenizer's own tables.
     let json = directory.tokenizer.as_ref().and_then(|path| std::fs::metadata(path).ok()).map_or(0, |file| file.len());
-    let (tokenizer, runnable) = both(8 * json, || hf_tokenizer(directory), weights)?;
+    let (tokenizer, runnable, pack) = both(8 * json, || hf_tokenizer(directory), weights, pack)?;
+    let runnable = runnable.map(|runnable| runnable.packed(pack)).transpose()?;
 
     let mut end = EndTokens::default();
     end.add(tokenizer.eos());
@@ -142,15 +143,13 @@ fn from_gguf(options: &LoadOptions, path: &Path, pack: Option<PackFor<'_>>) -> R
                 weights.runnable(family, read_spec(weights.stored(family))?)?
             }
         };
-        // A large vocabulary has been read by now; a small one beside this comes back from the page cache.
-        file.release_metadata();
-        runnable.packed(pack).map(Some)
+        Ok(Some(runnable))
     };
     let vocabulary = gguf_vocabulary(metadata)?;
     // About two merges a piece, two short strings a merge.
     let scratch = 256 * vocabulary.tokens.len() as u64;
     let read_tokenizer = || Tokenizer::from_gguf(&vocabulary).map_err(|e| e.context(path.display()));
-    let (tokenizer, runnable) = both(scratch, read_tokenizer, weights)?;
+    let (tokenizer, runnable, pack) = both(scratch, read_tokenizer, weights, pack)?;
 
     let mut end = EndTokens::default();
     let special = tokenizer.special_ids();
@@ -172,7 +171,10 @@ fn from_gguf(options: &LoadOptions, path: &Path, pack: Option<PackFor<'_>>) -> R
     let templates = gguf_templates(metadata);
     let name = metadata.str("general.name")?.map_or_else(|| file_name(path), str::to_owned);
     let architecture = architecture.to_owned();
+    // Before weights come into memory: the vocabulary's texts have all been copied.
     file.release_metadata();
+    drop(file);
+    let runnable = runnable.map(|runnable| runnable.packed(pack)).transpose()?;
     assemble(
         options,
         Parts { architecture, name, format: GGUF, context_length, pieces, tokenizer, templates, end, generation, runnable },
@@ -233,17 +235,19 @@ fn read_generation(path: &Path, json: &Value, end: &mut EndTokens, generation: &
 /// Memory that making a tokenizer may take, in passing, while weights come into memory beside it.
 const MOST_BESIDE: u64 = 24 << 20;
 
-/// Makes the tokenizer and readies the weights, the two longest parts of a load: beside each other where the `scratch` bytes that
-/// the tokenizer takes in passing are few, one after the other where both at once would be the most memory the model ever takes.
-/// Of two errors the tokenizer's is told.
-fn both<T>(
+/// Makes the tokenizer, and finds and packs the weights, the two longest parts of a load: beside each other where the `scratch` bytes
+/// that the tokenizer takes in passing are few. Where both at once would be the most memory the model ever takes, packing is left
+/// for later: what was to be packed for comes back. Of two errors the tokenizer's is told.
+fn both<'p>(
     scratch: u64,
     tokenizer: impl FnOnce() -> Result<Tokenizer> + Send,
-    weights: impl FnOnce() -> Result<T>,
-) -> Result<(Tokenizer, T)> {
+    weights: impl FnOnce() -> Result<Option<Runnable>>,
+    pack: Option<PackFor<'p>>,
+) -> Result<(Tokenizer, Option<Runnable>, Option<PackFor<'p>>)> {
     if scratch <= MOST_BESIDE {
-        let (tokenizer, weights) = on_deep_stack_beside(tokenizer, weights);
-        return Ok((tokenizer?, weights?));
+        let packed = || weights()?.map(|runnable| runnable.packed(pack)).transpose();
+        let (tokenizer, runnable) = on_deep_stack_beside(tokenizer, packed);
+        return Ok((tokenizer?, runnable?, None));
     }
     let tokenizer = on_deep_stack(tokenizer)?;
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
@@ -251,7 +255,7 @@ fn both<T>(
     unsafe {
         libc::malloc_trim(0);
     }
-    Ok((tokenizer, weights()?))
+    Ok((tokenizer, weights()?, pack))
 }
 
 /// Files that hold tensors.

@@ -10,7 +10,7 @@ use super::LoadProgress;
 use crate::backend::{Backend, Packed};
 use crate::error::{Error, Result};
 use crate::model::Binding;
-use crate::weights::{StoredTensor, release_pages};
+use crate::weights::StoredTensor;
 
 /// A decoder's weights and vectors in one device's layout, indexed as its program names them.
 pub struct PackedModel {
@@ -93,7 +93,7 @@ impl<'a> Progress<'a> {
     fn done<'t>(&mut self, tensors: impl Iterator<Item = &'t StoredTensor>) -> Result<()> {
         for tensor in tensors {
             self.done += tensor.data.len() as u64;
-            release_pages(&tensor.data);
+            tensor.data.release();
         }
         self.report()
     }

@@ -103,7 +103,7 @@ impl BoundVector {
 /// All values of a tensor in f32, by the plain reference decoding: for vectors, not for matrices.
 pub(super) fn decoded(tensor: &StoredTensor) -> Result<Vec<f32>> {
     let mut values = vec![0.0; tensor.elements()];
-    quant::dequantize(tensor.ty, &tensor.data, &mut values)?;
+    quant::dequantize(tensor.ty, &tensor.data.read()?, &mut values)?;
     Ok(values)
 }
 

@@ -4,10 +4,11 @@ use std::fs::{File, OpenOptions};
 use std::io::Read;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
+use std::sync::Arc;
 
-use memmap2::Mmap;
+use memmap2::{Mmap, MmapMut};
 
-use super::Bytes;
+use super::{Bytes, FileData};
 use crate::error::{Error, Result, Status};
 
 /// How weight files are accessed.
@@ -18,12 +19,13 @@ pub enum Access {
     /// [`Access::Read`] where that can happen.
     #[default]
     Map,
-    /// Read into memory. Safe whatever happens to the file.
+    /// Read piece by piece, as weights are packed, into memory of our own. Safe whatever happens to the file: if it becomes shorter
+    /// meanwhile, loading fails with a status, and a model that has been loaded no longer needs it.
     Read,
 }
 
-/// The whole of the file at `path`. Errors: NOT_FOUND, IO (no permission, not a regular file), OUT_OF_MEMORY when read.
-pub(super) fn open(path: &Path, access: Access) -> Result<Bytes> {
+/// The whole of the file at `path`. Errors: NOT_FOUND, IO (no permission, not a regular file), FORMAT (a Git LFS pointer).
+pub(super) fn open(path: &Path, access: Access) -> Result<FileData> {
     let (file, len) = open_file(path)?;
     match access {
         // An empty file cannot be mapped.
@@ -32,15 +34,36 @@ pub(super) fn open(path: &Path, access: Access) -> Result<Bytes> {
             // what the caller's choice of `Map` says, and what its documentation warns of.
             let map = unsafe { Mmap::map(&file) }.map_err(|e| Error::io(path, &e))?;
             refuse_pointer(&map, path)?;
-            Ok(Bytes::mapped(map))
+            Ok(Bytes::mapped(map).into())
         }
-        _ => read_all(file, len, path).map(Bytes::from_vec),
+        _ => {
+            let data = FileData::in_file(file, len, path);
+            refuse_pointer(&head(&data, LFS_POINTER.len())?, path)?;
+            Ok(data)
+        }
     }
 }
 
+/// The first `len` bytes of a file, or all of a shorter one.
+pub(super) fn head(data: &FileData, len: usize) -> Result<Bytes> {
+    if let Some(bytes) = data.in_memory() {
+        return Ok(bytes.clone());
+    }
+    let len = len.min(data.len());
+    if len == 0 {
+        return Ok(Bytes::from_vec(Vec::new()));
+    }
+    // Pages of its own, and not the allocator's, which would keep them for later once they are done with.
+    let mut memory = MmapMut::map_anon(len).map_err(|e| Error::out_of_memory(format!("{len} bytes of a file's head: {e}")))?;
+    data.read_into(0, &mut memory)?;
+    Ok(Bytes::new(Arc::new(memory)))
+}
+
+const LFS_POINTER: &[u8] = b"version https://git-lfs.github.com/spec/";
+
 /// What a clone without Git LFS leaves in the place of a large file.
 fn refuse_pointer(bytes: &[u8], path: &Path) -> Result<()> {
-    match bytes.starts_with(b"version https://git-lfs.github.com/spec/") {
+    match bytes.starts_with(LFS_POINTER) {
         true => {
             Err(Error::format(format!("{}: a Git LFS pointer and not the file itself: git lfs pull fetches it", path.display())))
         }
@@ -81,35 +104,17 @@ fn read_all(file: File, len: usize, path: &Path) -> Result<Vec<u8>> {
 /// Tells the system that `bytes` will not be read again soon, as after they were packed: whole pages of a mapped file stop counting
 /// as this process's memory. They stay readable, at the cost of fetching them again. Nothing happens to bytes in memory of our own.
 pub fn release_pages(bytes: &Bytes) {
-    advise(bytes, Round::Inward, libc::MADV_DONTNEED);
-}
-
-/// Tells the system that `bytes` will be read from start to end soon. Nothing happens to bytes in memory of our own.
-pub fn prefetch(bytes: &Bytes) {
-    advise(bytes, Round::Outward, libc::MADV_WILLNEED);
-}
-
-#[derive(PartialEq)]
-enum Round {
-    /// Pages that lie wholly within: the rest may belong to a neighbour in use.
-    Inward,
-    Outward,
-}
-
-fn advise(bytes: &Bytes, round: Round, advice: libc::c_int) {
     if !bytes.is_mapped() || bytes.is_empty() {
         return;
     }
     let page = page_size();
     let (start, end) = (bytes.as_ptr() as usize, bytes.as_ptr() as usize + bytes.len());
-    let (start, end) = match round {
-        Round::Inward => (start.next_multiple_of(page), end / page * page),
-        Round::Outward => (start / page * page, end),
-    };
+    // Pages that lie wholly within: the rest may belong to a neighbour in use.
+    let (start, end) = (start.next_multiple_of(page), end / page * page);
     if start < end {
-        // SAFETY: the range lies within the pages of a live, read-only file mapping, whose contents neither advice changes. Should
-        // the system refuse the advice, nothing is lost.
-        unsafe { libc::madvise(start as *mut libc::c_void, end - start, advice) };
+        // SAFETY: the range lies within the pages of a live, read-only file mapping, whose contents the advice does not change. Should
+        // the system refuse it, nothing is lost.
+        unsafe { libc::madvise(start as *mut libc::c_void, end - start, libc::MADV_DONTNEED) };
     }
 }
 
@@ -141,15 +146,29 @@ mod tests {
         let path = std::env::temp_dir().join(format!("tactus-release-{}", std::process::id()));
         let contents: Vec<u8> = (0..16 * page).map(|i| (i / 7) as u8).collect();
         std::fs::write(&path, &contents).unwrap();
-        let file = open(&path, Access::Map).unwrap();
+        let file = open(&path, Access::Map).unwrap().in_memory().unwrap().clone();
         std::fs::remove_file(&path).unwrap();
-        prefetch(&file);
         assert_eq!(&file[..], &contents[..]);
         assert_eq!(present_pages(&file), 16);
         // 10 whole pages, and parts of two that a neighbour may use.
         release_pages(&file.slice(2 * page + 100, 11 * page).unwrap());
         assert_eq!(present_pages(&file), 6);
         assert_eq!(&file[..], &contents[..]);
+    }
+
+    #[test]
+    fn a_file_that_has_become_shorter_is_an_io_error() {
+        let path = std::env::temp_dir().join(format!("tactus-shorter-{}", std::process::id()));
+        std::fs::write(&path, [7; 100]).unwrap();
+        let data = open(&path, Access::Read).unwrap();
+        assert_eq!((data.len(), data.is_mapped()), (100, false));
+        assert_eq!(&*data.slice(90, 10).unwrap().read().unwrap(), &[7; 10]);
+        assert!(data.slice(91, 10).is_none() && data.slice(usize::MAX, 2).is_none());
+        std::fs::write(&path, [7; 50]).unwrap();
+        let error = data.slice(40, 20).unwrap().read().unwrap_err();
+        std::fs::remove_file(&path).unwrap();
+        assert_eq!(error.status(), Status::Io);
+        assert!(error.message().contains("20 bytes from byte 40"), "{error}");
     }
 
     #[test]

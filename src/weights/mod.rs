@@ -13,10 +13,10 @@ pub mod safetensors;
 mod shown;
 mod tensor;
 
-pub use access::{Access, prefetch, release_pages};
+pub use access::Access;
 pub use config::{ConfigReader, read_json, read_json_if_there};
 pub use files::{HfDirectory, ModelFiles};
-pub use tensor::{Bytes, StoredTensor, StoredType};
+pub use tensor::{Bytes, FileData, StoredTensor, StoredType};
 
 use std::path::Path;
 

@@ -1,10 +1,17 @@
 //! A tensor as it lies in a file: its type, its shape, and the bytes.
 
+use std::borrow::Cow;
 use std::fmt;
+use std::fs::File;
 use std::ops::Deref;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use memmap2::Mmap;
+
+use super::access::release_pages;
+use crate::error::{Error, Result};
 
 /// How the elements of a tensor are stored. Block layouts follow the GGUF format (`ggml-common.h` in the ggml sources is the
 /// definition of the block structs).
@@ -165,6 +172,117 @@ impl fmt::Debug for Bytes {
     }
 }
 
+/// Bytes of a weight file: in memory, or still in the file and read when they are wanted. Cloning shares the owner.
+#[derive(Clone, Debug)]
+pub struct FileData(Source);
+
+#[derive(Clone, Debug)]
+enum Source {
+    Memory(Bytes),
+    File { file: Arc<OpenFile>, start: usize, len: usize },
+}
+
+#[derive(Debug)]
+struct OpenFile {
+    file: File,
+    path: PathBuf,
+}
+
+impl FileData {
+    /// The whole of a file that is read piece by piece.
+    pub(super) fn in_file(file: File, len: usize, path: &Path) -> Self {
+        FileData(Source::File { file: Arc::new(OpenFile { file, path: path.to_path_buf() }), start: 0, len })
+    }
+
+    pub fn len(&self) -> usize {
+        match &self.0 {
+            Source::Memory(bytes) => bytes.len(),
+            Source::File { len, .. } => *len,
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Whether these are bytes of a mapped file.
+    pub fn is_mapped(&self) -> bool {
+        self.in_memory().is_some_and(Bytes::is_mapped)
+    }
+
+    /// The bytes: borrowed where they are in memory, else read now, into memory that goes with what is returned.
+    ///
+    /// Errors: OUT_OF_MEMORY; IO where the file cannot be read or has become shorter since it was opened.
+    pub fn read(&self) -> Result<Cow<'_, [u8]>> {
+        let len = match &self.0 {
+            Source::Memory(bytes) => return Ok(Cow::Borrowed(bytes)),
+            Source::File { len, .. } => *len,
+        };
+        let mut bytes = Vec::new();
+        bytes.try_reserve_exact(len).map_err(|_| Error::out_of_memory(format!("{len} bytes of a weight file")))?;
+        bytes.resize(len, 0);
+        self.read_into(0, &mut bytes)?;
+        Ok(Cow::Owned(bytes))
+    }
+
+    /// Copies what lies from byte `from` on to `into`, which it has to fill. Errors: IO, as [`read`](FileData::read).
+    pub fn read_into(&self, from: usize, into: &mut [u8]) -> Result<()> {
+        match &self.0 {
+            Source::Memory(bytes) => match bytes.get(from..).and_then(|rest| rest.get(..into.len())) {
+                Some(found) => into.copy_from_slice(found),
+                None => return Err(Error::internal(format!("{} bytes from byte {from} of {}", into.len(), bytes.len()))),
+            },
+            Source::File { file, start, .. } => {
+                let at = start + from;
+                file.file.read_exact_at(into, at as u64).map_err(|e| {
+                    let what = format!("{} bytes from byte {at}, which were there when it was opened", into.len());
+                    Error::io(&file.path, &e).context(what)
+                })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A part of these bytes, sharing the owner; `None` where it does not lie inside.
+    pub fn slice(&self, start: usize, len: usize) -> Option<Self> {
+        match &self.0 {
+            Source::Memory(bytes) => bytes.slice(start, len).map(FileData::from),
+            Source::File { file, start: own, len: all } => {
+                let inside = start.checked_add(len)? <= *all;
+                inside.then(|| FileData(Source::File { file: file.clone(), start: own + start, len }))
+            }
+        }
+    }
+
+    /// Says that the bytes will not be read again soon; see [`release_pages`].
+    pub fn release(&self) {
+        if let Some(bytes) = self.in_memory() {
+            release_pages(bytes);
+        }
+    }
+
+    pub(super) fn in_memory(&self) -> Option<&Bytes> {
+        match &self.0 {
+            Source::Memory(bytes) => Some(bytes),
+            Source::File { .. } => None,
+        }
+    }
+
+    /// Where the bytes begin in their file, or in the memory it is in.
+    pub(super) fn start(&self) -> usize {
+        match &self.0 {
+            Source::Memory(bytes) => bytes.start,
+            Source::File { start, .. } => *start,
+        }
+    }
+}
+
+impl From<Bytes> for FileData {
+    fn from(bytes: Bytes) -> Self {
+        FileData(Source::Memory(bytes))
+    }
+}
+
 /// A tensor of a weight file.
 ///
 /// `shape` is row-major, outermost dimension first (`[rows, columns]` for a matrix whose product is `rows` values), whichever
@@ -174,7 +292,7 @@ pub struct StoredTensor {
     pub name: String,
     pub ty: StoredType,
     pub shape: Vec<usize>,
-    pub data: Bytes,
+    pub data: FileData,
 }
 
 impl StoredTensor {

@@ -137,8 +137,12 @@ impl Model {
     pub fn pack_as(&self, backend: &dyn Backend, ty: StoredType) -> (Arc<[Packed]>, Arc<[Packed]>) {
         let uses = WeightUse { embed: true, linear: true };
         let weights = self.weights.iter().map(|(rows, cols, values)| {
-            let tensor =
-                StoredTensor { name: "w".into(), ty, shape: vec![*rows, *cols], data: Bytes::from_vec(stored(values, ty)) };
+            let tensor = StoredTensor {
+                name: "w".into(),
+                ty,
+                shape: vec![*rows, *cols],
+                data: Bytes::from_vec(stored(values, ty)).into(),
+            };
             let parts = vec![WeightPart { name: "w".into(), tensor, order: RowOrder::AsStored }];
             backend.pack(&Weight { rows: *rows, cols: *cols, parts }, uses).unwrap()
         });

@@ -78,7 +78,7 @@ fn decode(tensor: &StoredTensor) -> usize {
     let elements = tensor.elements();
     assert_eq!(tensor.ty.bytes_for(elements), Some(tensor.data.len()), "{}", tensor.name);
     let mut values = vec![0.0; elements];
-    quant::dequantize(tensor.ty, &tensor.data, &mut values).unwrap();
+    quant::dequantize(tensor.ty, &tensor.data.read().unwrap(), &mut values).unwrap();
     elements
 }
 

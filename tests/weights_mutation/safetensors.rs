@@ -131,7 +131,10 @@ fn compare(ours: &Result<Checkpoint>, bytes: &[u8]) {
                 assert_eq!(ours.shape(name), Some(expected.shape()));
                 if let Ok(found) = ours.tensor(name) {
                     let found = found.unwrap();
-                    assert_eq!((&found.data[..], found.ty.name()), (expected.data(), format!("{:?}", expected.dtype()).as_str()));
+                    assert_eq!(
+                        (&*found.data.read().unwrap(), found.ty.name()),
+                        (expected.data(), format!("{:?}", expected.dtype()).as_str())
+                    );
                 }
             }
         }

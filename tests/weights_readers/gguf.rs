@@ -47,7 +47,7 @@ fn every_committed_file_opens_mapped_and_read_alike() {
         assert!(mapped.names().eq(read.names()));
         for name in mapped.names() {
             let (a, b) = (mapped.tensor(name).unwrap().unwrap(), read.tensor(name).unwrap().unwrap());
-            assert_eq!((a.ty, &a.shape, &a.data[..]), (b.ty, &b.shape, &b.data[..]));
+            assert_eq!((a.ty, &a.shape, a.data.read().unwrap()), (b.ty, &b.shape, b.data.read().unwrap()));
             assert_eq!(a.ty.bytes_for(a.elements()), Some(a.data.len()));
             assert!(a.data.is_mapped() && !b.data.is_mapped());
             seen.insert(a.ty);
@@ -107,9 +107,9 @@ fn tensors_have_their_bytes_type_and_row_major_shape() {
         assert!(file.names().eq(["a.weight", "b.weight", "c.weight"]));
         let a = file.tensor("a.weight").unwrap().unwrap();
         assert_eq!((a.ty, a.shape.as_slice()), (StoredType::F32, [2, 3].as_slice()));
-        assert_eq!(&a.data[20..], 5f32.to_le_bytes());
+        assert_eq!(&a.data.read().unwrap()[20..], 5f32.to_le_bytes());
         let b = file.tensor("b.weight").unwrap().unwrap();
-        assert_eq!((b.ty, &b.data[..]), (StoredType::Q4_0, &(0..18).collect::<Vec<u8>>()[..]));
+        assert_eq!((b.ty, b.data.read().unwrap()), (StoredType::Q4_0, (0..18).collect::<Vec<u8>>().into()));
         assert_eq!(file.tensor("c.weight").unwrap().unwrap().shape, [5]);
         assert_eq!(file.file_of("c.weight"), Some(Path::new("dir/model.gguf")));
         assert!(file.tensor("d.weight").unwrap().is_none() && file.shape("d.weight").is_none());

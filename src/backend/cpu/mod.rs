@@ -32,7 +32,6 @@ use std::sync::Arc;
 
 use super::{Backend, Executor, ExecutorLimits, Packed, Program, Weight, WeightUse};
 use crate::error::{Error, Result};
-use crate::weights::release_pages;
 use executor::CpuExecutor;
 use linear::Level;
 use pool::Pool;
@@ -128,7 +127,7 @@ impl Backend for CpuBackend {
         let matrix = linear::pack(weight, self.level, &spread, &|part, consumed| {
             // Where the packed tiles and the mapped file would both count as this process's memory, the file's pages go.
             if let Some(bytes) = part.tensor.data.slice(consumed.start, consumed.len()) {
-                release_pages(&bytes);
+                bytes.release();
             }
         })?;
         let bytes = matrix.bytes();

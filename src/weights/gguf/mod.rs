@@ -1,7 +1,7 @@
 //! GGUF files, version 2 and 3, split sets included.
 //!
-//! Owns: reading the head of a file and checking every field of it, and which files make up a set. Nothing is copied: metadata and
-//! tensors refer to the file's bytes. Opening keeps, besides those, less than 16 MiB whatever the file claims.
+//! Owns: reading the head of a file and checking every field of it, and which files make up a set. Nothing of a mapped file is copied: metadata and
+//! tensors refer to its bytes. Opening keeps, besides those, less than 16 MiB whatever the file claims.
 //!
 //! Format: the GGUF specification (`docs/gguf.md` in the ggml repository); split sets as `gguf-split` of llama.cpp writes them:
 //! `split.no` counts from 0 while file names count from 1, `split.tensors.count` is that of the whole set, and only the first part has
@@ -21,9 +21,9 @@ pub use value::{Bools, Floats, Integers, Strings, StringsIter, Value};
 
 use std::path::{Path, PathBuf};
 
-use super::access::{Access, open};
+use super::access::{Access, head, open};
 use super::shown::Shown;
-use super::{Bytes, StoredTensor, StoredType};
+use super::{Bytes, FileData, StoredTensor, StoredType};
 use crate::error::{Error, Result};
 use cursor::Cursor;
 use split::Split;
@@ -32,6 +32,8 @@ use value::try_collect;
 
 const MAGIC: &[u8; 4] = b"GGUF";
 const DEFAULT_ALIGNMENT: u64 = 32;
+/// Bytes of a head that are read at first: more than most have, whose vocabularies have some tens of thousands of pieces.
+const FIRST_HEAD: usize = 4 << 20;
 /// The specification asks for a multiple of 8, llama.cpp for a power of two. Files have 32, 64 or a page.
 const ALIGNMENTS: std::ops::RangeInclusive<u64> = 8..=1 << 20;
 
@@ -69,7 +71,7 @@ impl Gguf {
     ///
     /// Errors: as [`Gguf::open`]; FORMAT for a part of a split set.
     pub fn from_bytes(bytes: &Bytes, path: &Path) -> Result<Self> {
-        let whole = Part::read(path, bytes)?;
+        let whole = Part::read(path, bytes, &bytes.clone().into())?;
         if let Some(split) = Split::of(&whole.metadata, path)? {
             return Err(split.is_a_part());
         }
@@ -173,12 +175,20 @@ struct Part {
 
 impl Part {
     fn open(path: &Path, access: Access) -> Result<Self> {
-        let bytes = open(path, access)?;
-        Part::read(path, &bytes)
+        let file = open(path, access)?;
+        // How long the head is, it says only as it is read. Of a file on the disk more and more is taken until it is all there.
+        let mut len = FIRST_HEAD;
+        loop {
+            match Part::read(path, &head(&file, len)?, &file) {
+                Err(_) if len < file.len() && file.in_memory().is_none() => len = len.saturating_mul(2),
+                outcome => return outcome,
+            }
+        }
     }
 
-    fn read(path: &Path, bytes: &Bytes) -> Result<Self> {
-        let mut cursor = Cursor::new(bytes, 0, path);
+    /// `head`: the beginning of `file`, or all of it.
+    fn read(path: &Path, head: &Bytes, file: &FileData) -> Result<Self> {
+        let mut cursor = Cursor::new(head, 0, path);
         let magic = cursor.take(4, "magic")?;
         if magic != MAGIC {
             return Err(Error::format(format!(
@@ -198,7 +208,7 @@ impl Part {
         }
         let tensors = table::count(&mut cursor)?;
         let keys = Metadata::count(&mut cursor)?;
-        let metadata = Metadata::read(&mut cursor, keys, bytes, path)?;
+        let metadata = Metadata::read(&mut cursor, keys, head, path)?;
         let alignment = metadata.u64("general.alignment")?.unwrap_or(DEFAULT_ALIGNMENT);
         if !alignment.is_power_of_two() || !ALIGNMENTS.contains(&alignment) {
             let (least, most) = (ALIGNMENTS.start(), ALIGNMENTS.end());
@@ -207,9 +217,9 @@ impl Part {
                 path.display()
             )));
         }
-        let (entries, end) = table::read(&mut cursor, tensors, alignment as usize, bytes, path)?;
+        let (entries, end) = table::read(&mut cursor, tensors, alignment as usize, file, path)?;
         let end = end.or((tensors == 0).then(|| cursor.position()));
-        let left_over = end.map(|end| bytes.len().saturating_sub(end.next_multiple_of(alignment as usize)));
+        let left_over = end.map(|end| file.len().saturating_sub(end.next_multiple_of(alignment as usize)));
         Ok(Part { path: path.to_path_buf(), metadata, entries, left_over })
     }
 }

@@ -7,7 +7,7 @@ use super::types::stored_type;
 use super::value::try_collect;
 use crate::error::{Error, Result};
 use crate::weights::shown::Shown;
-use crate::weights::{Bytes, StoredTensor};
+use crate::weights::{FileData, StoredTensor};
 
 /// A tensor's row is at least a name's length, one byte, a dimension count, a dimension, type and offset.
 const SMALLEST_ROW: usize = 8 + 1 + 4 + 8 + 4 + 8;
@@ -63,13 +63,13 @@ pub(super) fn count(cursor: &mut Cursor<'_>) -> Result<usize> {
     }
 }
 
-/// Reads `count` rows and places their tensors in `bytes`, the file that `cursor` reads. Also gives the end of the last tensor, where
+/// Reads `count` rows and places their tensors in `file`, whose head `cursor` reads. Also gives the end of the last tensor, where
 /// all types are known.
 pub(super) fn read(
     cursor: &mut Cursor<'_>,
     count: usize,
     alignment: usize,
-    bytes: &Bytes,
+    file: &FileData,
     path: &Path,
 ) -> Result<(Vec<Entry>, Option<usize>)> {
     let mut rows = Vec::new();
@@ -81,9 +81,9 @@ pub(super) fn read(
     let mut entries = Vec::new();
     entries.try_reserve_exact(count).map_err(|_| Error::out_of_memory(format!("{}: {count} tensors", path.display())))?;
     for row in rows {
-        entries.push(row.place(bytes, data, alignment as u64, path)?);
+        entries.push(row.place(file, data, alignment as u64, path)?);
     }
-    let end = refuse_overlaps(&entries, bytes, path)?;
+    let end = refuse_overlaps(&entries, file, path)?;
     Ok((entries, end))
 }
 
@@ -120,7 +120,7 @@ impl Row {
         Ok(Row { name: name.to_owned(), shape, elements, number, offset })
     }
 
-    fn place(self, bytes: &Bytes, data: usize, alignment: u64, path: &Path) -> Result<Entry> {
+    fn place(self, file: &FileData, data: usize, alignment: u64, path: &Path) -> Result<Entry> {
         let Row { name, shape, elements, number, offset } = self;
         let malformed =
             |what: &dyn std::fmt::Display| Error::format(format!("{}: tensor {}: {what}", path.display(), Shown(&name)));
@@ -137,10 +137,10 @@ impl Row {
             return Err(malformed(&format_args!("{elements} values of type {ty} are more bytes than can be addressed")));
         };
         let start = usize::try_from(offset).ok().and_then(|offset| data.checked_add(offset));
-        let Some(data) = start.and_then(|start| bytes.slice(start, len)) else {
+        let Some(data) = start.and_then(|start| file.slice(start, len)) else {
             return Err(malformed(&format_args!(
                 "{len} bytes at offset {offset} of the data, which starts at byte {data}; the file has {} bytes (truncated?)",
-                bytes.len()
+                file.len()
             )));
         };
         Ok(Entry::Stored(StoredTensor { name, ty, shape, data }))
@@ -148,10 +148,9 @@ impl Row {
 }
 
 /// Two tensors in the same bytes: one of the offsets is wrong, and the model would load and be wrong.
-fn refuse_overlaps(entries: &[Entry], bytes: &Bytes, path: &Path) -> Result<Option<usize>> {
-    let file = bytes.as_ptr() as usize;
+fn refuse_overlaps(entries: &[Entry], file: &FileData, path: &Path) -> Result<Option<usize>> {
     let ranges = entries.iter().filter_map(|entry| match entry {
-        Entry::Stored(tensor) => Some((tensor.data.as_ptr() as usize - file, tensor.data.len(), tensor.name.as_str())),
+        Entry::Stored(tensor) => Some((tensor.data.start() - file.start(), tensor.data.len(), tensor.name.as_str())),
         Entry::Foreign { .. } => None,
     });
     let mut ranges = try_collect(ranges, "tensors")?;

@@ -11,8 +11,9 @@ use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 use crate::error::{Error, Result};
-use crate::weights::StoredType;
+use crate::weights::access::head;
 use crate::weights::shown::Shown;
+use crate::weights::{FileData, StoredType};
 
 /// What the format allows.
 const LONGEST_HEADER: u64 = 100_000_000;
@@ -77,10 +78,11 @@ impl fmt::Display for Dtype {
 }
 
 /// Reads and checks the header of a file: tensors in the order of their data, which they fill without gaps or overlaps.
-pub(super) fn read(bytes: &[u8], path: &Path) -> Result<Vec<Row>> {
+pub(super) fn read(file: &FileData, path: &Path) -> Result<Vec<Row>> {
     let malformed = |what: fmt::Arguments<'_>| Error::format(format!("{}: {what}", path.display()));
-    let Some((len, rest)) = bytes.split_first_chunk::<8>() else {
-        return Err(malformed(format_args!("{} bytes, expected at least the 8 of a safetensors header's length", bytes.len())));
+    let first = head(file, 9)?;
+    let Some((len, rest)) = first.split_first_chunk::<8>() else {
+        return Err(malformed(format_args!("{} bytes, expected at least the 8 of a safetensors header's length", file.len())));
     };
     let len = u64::from_le_bytes(*len);
     if len > LONGEST_HEADER || rest.first().is_some_and(|&byte| byte != b'{') {
@@ -88,12 +90,16 @@ pub(super) fn read(bytes: &[u8], path: &Path) -> Result<Vec<Row>> {
             "not a safetensors file: no header of at most {LONGEST_HEADER} bytes that starts with {{"
         )));
     }
-    let Some((header, data)) = rest.split_at_checked(len as usize) else {
+    let begin = 8 + len as usize;
+    if begin > file.len() {
         return Err(malformed(format_args!(
             "header: {len} bytes, but the file has {} after its length (truncated?)",
-            rest.len()
+            file.len() - 8
         )));
-    };
+    }
+    let head = head(file, begin)?;
+    let header = &head[8..begin];
+    let data_len = (file.len() - begin) as u64;
     let json =
         std::str::from_utf8(header).map_err(|e| malformed(format_args!("header: not UTF-8 at byte {}", 8 + e.valid_up_to())))?;
     let mut raw = serde_json::from_str::<Table>(json).map_err(|e| malformed(format_args!("header: {e}")))?.0;
@@ -101,14 +107,13 @@ pub(super) fn read(bytes: &[u8], path: &Path) -> Result<Vec<Row>> {
         row.check_size().map_err(|what| malformed(format_args!("tensor {}: {what}", Shown(&row.name))))?;
     }
     raw.sort_by_key(|row| row.range);
-    let begin = 8 + header.len();
     let declared = raw.iter().map(|row| row.range.1).max().unwrap_or(0);
-    if declared > data.len() as u64 {
+    if declared > data_len {
         let expected = u128::from(declared) + begin as u128;
-        return Err(malformed(format_args!("{} bytes, expected {expected} by the header (truncated?)", bytes.len())));
+        return Err(malformed(format_args!("{} bytes, expected {expected} by the header (truncated?)", file.len())));
     }
-    if declared < data.len() as u64 {
-        return Err(malformed(format_args!("{} bytes after the last tensor", data.len() as u64 - declared)));
+    if declared < data_len {
+        return Err(malformed(format_args!("{} bytes after the last tensor", data_len - declared)));
     }
     let mut next = 0;
     let mut rows = Vec::new();

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use super::access::{Access, open};
 use super::shown::{List, Shown};
-use super::{Bytes, StoredTensor};
+use super::{Bytes, FileData, StoredTensor};
 use crate::error::{Error, Result};
 use header::{Dtype, Row};
 use index::Index;
@@ -24,7 +24,7 @@ pub(super) const INDEX: &str = "model.safetensors.index.json";
 #[derive(Debug)]
 pub struct Checkpoint {
     files: Vec<PathBuf>,
-    bytes: Vec<Bytes>,
+    data: Vec<FileData>,
     /// File after file, in the order of their data.
     entries: Vec<(Row, u32)>,
     /// Indices into `entries`, sorted by name.
@@ -56,8 +56,8 @@ impl Checkpoint {
 
     /// Reads one file that is in memory. `path` is what errors call it.
     pub fn from_bytes(bytes: &Bytes, path: &Path) -> Result<Self> {
-        let mut checkpoint = Checkpoint { files: Vec::new(), bytes: Vec::new(), entries: Vec::new(), by_name: Vec::new() };
-        checkpoint.add(path.to_path_buf(), bytes.clone())?;
+        let mut checkpoint = Checkpoint { files: Vec::new(), data: Vec::new(), entries: Vec::new(), by_name: Vec::new() };
+        checkpoint.add(path.to_path_buf(), bytes.clone().into())?;
         checkpoint.sort()?;
         Ok(checkpoint)
     }
@@ -84,23 +84,23 @@ impl Checkpoint {
     }
 
     fn from_files(files: Vec<PathBuf>, access: Access) -> Result<Self> {
-        let mut checkpoint = Checkpoint { files: Vec::new(), bytes: Vec::new(), entries: Vec::new(), by_name: Vec::new() };
+        let mut checkpoint = Checkpoint { files: Vec::new(), data: Vec::new(), entries: Vec::new(), by_name: Vec::new() };
         for path in files {
-            let bytes = open(&path, access)?;
-            checkpoint.add(path, bytes)?;
+            let file = open(&path, access)?;
+            checkpoint.add(path, file)?;
         }
         checkpoint.sort()?;
         Ok(checkpoint)
     }
 
-    fn add(&mut self, path: PathBuf, bytes: Bytes) -> Result<()> {
-        let rows = header::read(&bytes, &path)?;
+    fn add(&mut self, path: PathBuf, data: FileData) -> Result<()> {
+        let rows = header::read(&data, &path)?;
         let file = self.files.len() as u32;
         let reserved = self.entries.try_reserve(rows.len());
         reserved.map_err(|_| Error::out_of_memory(format!("{}: {} tensors", path.display(), rows.len())))?;
         self.entries.extend(rows.into_iter().map(|row| (row, file)));
         self.files.push(path);
-        self.bytes.push(bytes);
+        self.data.push(data);
         Ok(())
     }
 
@@ -148,7 +148,7 @@ impl Checkpoint {
                 return Err(Error::unsupported(format!("{path}: tensor {name}: stored type {other}, expected F32, F16 or BF16")));
             }
         };
-        let Some(data) = self.bytes[*file as usize].slice(row.start, row.len) else {
+        let Some(data) = self.data[*file as usize].slice(row.start, row.len) else {
             return Err(Error::internal(format!("{path}: tensor {} lies outside of its file", Shown(name))));
         };
         Ok(Some(StoredTensor { name: name.to_owned(), ty, shape: row.shape.clone(), data }))

@@ -119,23 +119,39 @@ fn pack_part(
     let portion_bytes = portion / LANES * tile_bytes;
     // A lock each, taken once: the proof that no two threads have the same tiles.
     let portions: Vec<_> = memory.chunks_mut(portion_bytes.max(1)).take(rows.div_ceil(portion)).map(Mutex::new).collect();
+    let failed = Mutex::new(None);
     spread(portions.len(), &|index| {
-        let range = index * portion..((index + 1) * portion).min(rows);
-        pack_rows(part, range.clone(), cols, tile_bytes, &mut portions[index].lock());
-        consumed(part, range.start * per_row..range.end * per_row);
-    })
+        let rows = index * portion..((index + 1) * portion).min(rows);
+        let bytes = rows.start * per_row..rows.end * per_row;
+        match pack_rows(part, rows, bytes.clone(), cols, tile_bytes, &mut portions[index].lock()) {
+            Ok(()) => consumed(part, bytes),
+            Err(error) => *failed.lock() = Some(error),
+        }
+    })?;
+    failed.into_inner().map_or(Ok(()), Err)
 }
 
-/// Packs rows of a part that begin at a tile's border into `memory`, which begins with that tile.
-fn pack_rows(part: &WeightPart, range: Range<usize>, cols: usize, tile_bytes: usize, memory: &mut [u8]) {
-    let data: &[u8] = &part.tensor.data;
-    let per_row = data.len() / part.tensor.shape[0];
-    let pack_row = row_packer(part.tensor.ty);
-    for (at, row) in range.enumerate() {
-        let stored = part.order.stored_row(row);
+/// Packs rows of a part that begin at a tile's border, and are stored in `bytes` of its data, into `memory`, which begins with that tile.
+fn pack_rows(
+    part: &WeightPart,
+    rows: Range<usize>,
+    bytes: Range<usize>,
+    cols: usize,
+    tile_bytes: usize,
+    memory: &mut [u8],
+) -> Result<()> {
+    let tensor = &part.tensor;
+    let data = tensor.data.slice(bytes.start, bytes.len());
+    let data = data.ok_or_else(|| Error::internal(format!("{}: bytes {bytes:?} lie outside of it", tensor.name)))?;
+    let data = data.read()?;
+    let per_row = data.len() / rows.len();
+    let pack_row = row_packer(tensor.ty);
+    for (at, row) in rows.clone().enumerate() {
+        let stored = part.order.stored_row(row) - rows.start;
         let tile = &mut memory[at / LANES * tile_bytes..][..tile_bytes];
         pack_row(&data[stored * per_row..][..per_row], cols, tile, at % LANES);
     }
+    Ok(())
 }
 
 fn least_common_multiple(a: usize, b: usize) -> usize {

@@ -353,7 +353,7 @@ fn threads_pack_what_one_packs() {
         let mut weight = weight(vec![tensor]);
         weight.parts[0].order = order;
         let matrix = pack(&weight, Level::detect(), &on_three_threads, &|_, _| ()).unwrap();
-        let data = &weight.parts[0].tensor.data;
+        let data = weight.parts[0].tensor.data.read().unwrap();
         let mut row = vec![0.0; cols];
         for index in 0..rows {
             matrix.gather_row(index, &mut row);
@@ -378,7 +378,7 @@ fn a_wrong_shape_is_refused_with_what_was_expected() {
     assert_eq!(refused(&|w| w.rows = 48), "random.Q4_1: 32 rows, expected 48");
     assert!(refused(&|w| w.cols = 96).contains("[32, 64] Q4_1, expected 96 columns"));
     assert!(refused(&|w| w.parts[0].tensor.shape = vec![2048]).contains("[2048] Q4_1, expected a matrix of 64 columns"));
-    assert!(refused(&|w| w.parts[0].tensor.data = Bytes::from_vec(vec![0; 10])).contains("32 rows of 40 bytes, found 10"));
+    assert!(refused(&|w| w.parts[0].tensor.data = Bytes::from_vec(vec![0; 10]).into()).contains("32 rows of 40 bytes, found 10"));
     assert!(
         refused(&|w| w.parts[0].order = RowOrder::InterleavedPairs { head_dim: 24 }).contains("heads of an even width, here 24")
     );

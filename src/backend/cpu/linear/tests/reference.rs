@@ -96,7 +96,8 @@ const IQ4: [i8; 16] = [-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 
 /// All elements of a tensor, row-major.
 pub fn decode(tensor: &StoredTensor) -> Vec<f32> {
     let (elements, bytes) = tensor.ty.block();
-    tensor.data.chunks_exact(bytes).flat_map(|block| (0..elements).map(move |e| element(tensor.ty, block, e))).collect()
+    let data = tensor.data.read().unwrap();
+    data.chunks_exact(bytes).flat_map(|block| (0..elements).map(move |e| element(tensor.ty, block, e))).collect()
 }
 
 /// Where the f16 fields of a stored block are.
@@ -132,5 +133,5 @@ pub fn random_tensor(
             }
         }
     }
-    StoredTensor { name: format!("random.{ty}"), ty, shape: vec![rows, cols], data: Bytes::from_vec(data) }
+    StoredTensor { name: format!("random.{ty}"), ty, shape: vec![rows, cols], data: Bytes::from_vec(data).into() }
 }
