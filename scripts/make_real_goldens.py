@@ -94,6 +94,16 @@ def errors_by_setting(path, prompts, tokens, references):
     return tried
 
 
+def stored_squares(rows, subset, reference_subset, top_ids, reference_top):
+    """Sum and number of llama.cpp's squared differences to the float32 model, over the logits that are stored."""
+    off = numpy.concatenate([rows[:, subset] - reference_subset, numpy.take_along_axis(rows, top_ids, 1) - reference_top], axis=1)
+    return float((off.astype(numpy.float64) ** 2).sum()), off.size
+
+
+def root_mean_square(squares):
+    return float(numpy.sqrt(sum(s for s, _ in squares) / sum(n for _, n in squares)))
+
+
 def peer_context(model, prompt):
     return model.context(prompt + TOKENS + 1, threads=SETTINGS["threads"], flash=SETTINGS["flash"], kv=peer.F16)
 
@@ -148,7 +158,7 @@ def make(name, models):
     reference_model = float_model(path)
     rng = numpy.random.Generator(numpy.random.PCG64(160))
     subset = numpy.sort(rng.choice(n_vocab, SUBSET, replace=False)).astype(numpy.int32)
-    arrays, entries, flips = {"subset_ids": subset}, [], 0
+    arrays, entries, flips, squares = {"subset_ids": subset}, [], 0, []
     references = [float_logits(reference_model, p["ids"], tokens) for p, (tokens, _) in zip(prompts, runs)]
     for prompt, (tokens, theirs), text, reference in zip(prompts, runs, texts, references):
         top = numpy.argsort(-reference, axis=1, kind="stable")[:, :TOP].astype(numpy.int32)
@@ -156,6 +166,7 @@ def make(name, models):
         choice, margin = margins(theirs)
         stored = numpy.maximum(error[:, subset].max(axis=1), numpy.take_along_axis(error, top, 1).max(axis=1))
         key = prompt["name"]
+        squares.append(stored_squares(theirs, subset, reference[:, subset], top, numpy.take_along_axis(reference, top, 1)))
         arrays |= {
             f"{key}.subset": reference[:, subset], f"{key}.top_ids": top, f"{key}.top_logits": numpy.take_along_axis(reference, top, 1),
             f"{key}.peer_choice": choice, f"{key}.peer_margin": margin, f"{key}.peer_error": error.max(axis=1),
@@ -173,6 +184,7 @@ def make(name, models):
         "positions": sum(len(e["tokens"]) for e in entries), "peer_flips": flips,
         "peer_error": max(worst), "peer_error_median": float(numpy.median(worst)),
         "peer_error_stored": max(e["peer_error_stored"] for e in entries),
+        "peer_error_rms_stored": root_mean_square(squares),
         "peer_error_by_setting": errors_by_setting(path, prompts, [t for t, _ in runs], references),
         "prompts": entries,
     }
@@ -189,11 +201,14 @@ def check(name, models):
     document = json.loads((OUT / f"{name}.json").read_text())
     arrays = load_file(OUT / f"{name}.safetensors")
     allowed = 0.1 * document["peer_error"]
-    good = True
+    good, squares = True, []
     with peer.Model(models / document["model"], repack=SETTINGS["repack"]) as model:
         for entry, fresh in zip(document["prompts"], prompts_of(model, MODELS[name]["prompts"]), strict=True):
             key = entry["name"]
-            choice, margin = margins(peer_forced(model, entry["ids"], entry["tokens"]))
+            rows = peer_forced(model, entry["ids"], entry["tokens"])
+            stored = [arrays[f"{key}.{name}"] for name in ("subset", "top_ids", "top_logits")]
+            squares.append(stored_squares(rows, arrays["subset_ids"], *stored))
+            choice, margin = margins(rows)
             stored = arrays[f"{key}.peer_margin"]
             turned = (choice != arrays[f"{key}.peer_choice"]) & (numpy.minimum(margin, stored) > allowed)
             moved = float(abs(margin - stored)[choice == arrays[f"{key}.peer_choice"]].max())
@@ -202,6 +217,10 @@ def check(name, models):
                 good = False
                 print(f"{name} {key}: ids {'same' if same_ids else 'DIFFER'}, {int(turned.sum())} choices turned, margins moved {moved:.3f} "
                       f"(allowed {allowed:.3f})", file=sys.stderr)
+    rms, stored = root_mean_square(squares), document["peer_error_rms_stored"]
+    if abs(rms - stored) > 0.05 * stored:
+        good = False
+        print(f"{name}: root mean square error {rms:.4f}, stored {stored:.4f}", file=sys.stderr)
     print(f"{name}: llama.cpp {peer.version()} {'gives the stored goldens' if good else 'does NOT give the stored goldens'}", file=sys.stderr)
     return good
 

@@ -22,6 +22,8 @@ struct Golden {
     model: String,
     peer_error: f32,
     peer_error_stored: f32,
+    /// Root of the mean square of its differences over the stored values.
+    peer_error_rms_stored: f64,
     peer_error_by_setting: Vec<Setting>,
     prompts: Vec<Prompt>,
 }
@@ -67,8 +69,9 @@ fn load(path: PathBuf) -> Arc<ModelArtifacts> {
     ModelArtifacts::load(&LoadOptions::new(path)).unwrap()
 }
 
-/// After DECISIONS 27: along the peer's tokens we are no further from the float32 model than the peer at its worst setting, and where our first choice is
-/// another than the float32 model's, that model puts it less than twice the peer's error below its own.
+/// After DECISIONS 27: along the peer's tokens we are no further from the float32 model than the peer: in the mean at the same setting,
+/// at the largest than the peer at its worst setting. Where our first choice is another than the float32 model's, that model puts it
+/// less than twice the peer's error below its own.
 fn stays_as_close_as_the_peer(name: &str) {
     let golden: Golden = serde_json::from_slice(&std::fs::read(data(&format!("real/{name}.json"))).unwrap()).unwrap();
     let arrays = Arrays::read(&format!("real/{name}.safetensors"));
@@ -77,6 +80,7 @@ fn stays_as_close_as_the_peer(name: &str) {
     let backend = cpu();
     let subset = arrays.ids("subset_ids");
     let (mut largest, mut flips, mut positions) = (0f32, 0, 0);
+    let (mut squares, mut values) = (0f64, 0usize);
     for prompt in &golden.prompts {
         let encoded = model.tokenizer().encode(&prompt.text, EncodeOptions { add_special: true, parse_special: true }).unwrap();
         assert_eq!(encoded, prompt.ids, "{}", prompt.name);
@@ -96,6 +100,8 @@ fn stays_as_close_as_the_peer(name: &str) {
             let ids = subset.iter().chain(&top_ids[position * top..][..top]);
             let reference = stored[position * subset.len()..][..subset.len()].iter().chain(&top_logits[position * top..][..top]);
             let known: Vec<(u32, f32)> = ids.copied().zip(reference.copied()).collect();
+            squares += known.iter().map(|&(id, logit)| f64::from(ours[id as usize] - logit).powi(2)).sum::<f64>();
+            values += known.len();
             largest = known.iter().fold(largest, |m, &(id, logit)| m.max((ours[id as usize] - logit).abs()));
 
             let choice = argmax(ours, model.sampled_vocab());
@@ -113,6 +119,11 @@ fn stays_as_close_as_the_peer(name: &str) {
         }
         positions += count;
     }
+    let rms = (squares / values as f64).sqrt();
+    println!("{name}: root mean square difference {rms:.4}, llama.cpp's {:.4}", golden.peer_error_rms_stored);
+    // Some 400 positions whose errors hang together say it to about 7 %: two runs of equal quality differ by that.
+    let allowed = 1.1 * golden.peer_error_rms_stored;
+    assert!(rms <= allowed, "{name}: {rms} from the float32 model, the peer {}", golden.peer_error_rms_stored);
     println!(
         "{name}: largest difference {largest:.3}, llama.cpp's {:.3}, {:.3} at its worst; {flips} of {positions} choices differ",
         golden.peer_error_stored,
