@@ -493,6 +493,16 @@
 #define TACTUS_TIMING_STEPS 7
 
 /**
+ * From the end of preparation until the last of the request's sequences had a seat, in seconds.
+ */
+#define TACTUS_TIMING_QUEUE_SECONDS 8
+
+/**
+ * Prompt tokens whose keys and values came from the context cache.
+ */
+#define TACTUS_TIMING_REUSED_TOKENS 9
+
+/**
  * A loaded model: weights, tokenizer, chat template, limits. Coordinators made from it share it; it lives until the last of its owners
  * is destroyed. Immutable. Threads: any.
  */
@@ -1453,6 +1463,14 @@ int32_t tactus_response_error_capacity(const tactus_response_t *response,
 int32_t tactus_response_timing(const tactus_response_t *response,
                                int32_t timing,
                                double *out_value);
+
+/**
+ * Steps of the dispatch by the number of sequences that ran in them: `(*out_steps)[n]` is the number of steps of n sequences, n from 0
+ * to the most that can be resident. Errors: STATE where the dispatch was not profiled.
+ */
+int32_t tactus_response_batch_histogram(const tactus_response_t *response,
+                                        const uint64_t **out_steps,
+                                        size_t *out_count);
 
 /**
  * The response as a JSON object in the OpenAI shape ("choices", "usage") with our fields beside it. `*out_json` is owned by the caller.

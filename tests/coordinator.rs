@@ -393,3 +393,28 @@ fn shutting_down_cancels_a_running_dispatch() {
     let request = Request { sequences: vec![sequence(ids(3, 0), 1)], ..Request::default() };
     assert_eq!(whole.dispatch_request(&request, &DispatchOptions::default(), None).unwrap_err().status(), Status::State);
 }
+
+/// Profiles count what was done: steps by batch, tokens computed and reused; and nothing is reported that was not asked for.
+#[test]
+fn a_profile_counts_steps_batches_and_tokens() {
+    let context_cache = ContextCacheConfig { enabled: true, max_records: 8 };
+    let coordinator = coordinator(Config { max_batch: 2, page_tokens: 16, context_cache, ..config(LLAMA) });
+    let run = |sequences: Vec<Sequence>, profiling| {
+        let request = Request { sequences, ..Request::default() };
+        coordinator.dispatch_request(&request, &DispatchOptions { profiling, ..Default::default() }, None).unwrap();
+        coordinator.take_rank_response(0).unwrap().timings
+    };
+    let sequences = || vec![sequence(ids(40, 1), 6), sequence(ids(20, 2), 6), sequence(ids(9, 3), 4)];
+    assert!(run(sequences(), false).is_none());
+    // The first dispatch has left two pages of the first prompt and one of the second.
+    let timings = run(sequences(), true).unwrap();
+    assert_eq!((timings.prefill_tokens, timings.reused_tokens), (40 + 20 + 9 - 48, 48));
+    assert_eq!(timings.decode_tokens, 5 + 5 + 3, "the first token of each comes with its prompt");
+    // Two seats: the third sequence waits for one.
+    assert_eq!(timings.batch_histogram.len(), 3);
+    assert_eq!(timings.batch_histogram.iter().sum::<u64>(), timings.steps);
+    let ran: u64 = timings.batch_histogram.iter().zip(0..).map(|(steps, sequences)| steps * sequences).sum();
+    assert_eq!(ran, 6 + 6 + 4);
+    assert!(timings.queue > Duration::ZERO && timings.queue < timings.total);
+    assert!(timings.prepare + timings.prefill + timings.decode <= timings.total);
+}

@@ -129,6 +129,10 @@ pub const TACTUS_TIMING_PREFILL_TOKENS: i32 = 5;
 pub const TACTUS_TIMING_DECODE_TOKENS: i32 = 6;
 /// Steps run.
 pub const TACTUS_TIMING_STEPS: i32 = 7;
+/// From the end of preparation until the last of the request's sequences had a seat, in seconds.
+pub const TACTUS_TIMING_QUEUE_SECONDS: i32 = 8;
+/// Prompt tokens whose keys and values came from the context cache.
+pub const TACTUS_TIMING_REUSED_TOKENS: i32 = 9;
 
 /// The name of a finish reason, such as "end-of-sequence"; "unknown" for other numbers. NUL-terminated, valid for ever. Threads: any.
 #[unsafe(no_mangle)]
@@ -424,10 +428,29 @@ pub unsafe extern "C" fn tactus_response_timing(response: *const tactus_response
         let out = unsafe { out(out_value, "out_value") }?;
         let response = call.get(response, "response")?;
         let read = choice(timing, "timing", TIMINGS)?;
-        let timings = response.response.timings.as_ref();
-        out.set(read(timings.ok_or_else(|| Error::state("the dispatch was not profiled: enable_profiling was 0"))?));
+        out.set(read(profile(&response.response)?));
         Ok(())
     })
+}
+
+/// Steps of the dispatch by the number of sequences that ran in them: `(*out_steps)[n]` is the number of steps of n sequences, n from 0
+/// to the most that can be resident. Errors: STATE where the dispatch was not profiled.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tactus_response_batch_histogram(
+    response: *const tactus_response_t,
+    out_steps: *mut *const u64,
+    out_count: *mut usize,
+) -> i32 {
+    boundary(|call| {
+        // SAFETY: the contract of the ABI.
+        let out = unsafe { out_span(out_steps, out_count, ("out_steps", "out_count")) }?;
+        out.set(&profile(&call.get(response, "response")?.response)?.batch_histogram);
+        Ok(())
+    })
+}
+
+fn profile(response: &Response) -> Result<&Timings> {
+    response.timings.as_ref().ok_or_else(|| Error::state("the dispatch was not profiled: enable_profiling was 0"))
 }
 
 type ReadTiming = fn(&Timings) -> f64;
@@ -441,6 +464,8 @@ const TIMINGS: &[(i32, &str, ReadTiming)] = &[
     (TACTUS_TIMING_PREFILL_TOKENS, "TACTUS_TIMING_PREFILL_TOKENS", |t| t.prefill_tokens as f64),
     (TACTUS_TIMING_DECODE_TOKENS, "TACTUS_TIMING_DECODE_TOKENS", |t| t.decode_tokens as f64),
     (TACTUS_TIMING_STEPS, "TACTUS_TIMING_STEPS", |t| t.steps as f64),
+    (TACTUS_TIMING_QUEUE_SECONDS, "TACTUS_TIMING_QUEUE_SECONDS", |t| t.queue.as_secs_f64()),
+    (TACTUS_TIMING_REUSED_TOKENS, "TACTUS_TIMING_REUSED_TOKENS", |t| t.reused_tokens as f64),
 ];
 
 /// The response as a JSON object in the OpenAI shape ("choices", "usage") with our fields beside it. `*out_json` is owned by the caller.

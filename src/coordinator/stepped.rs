@@ -68,6 +68,7 @@ impl SteppedExecution {
             Err(error) => return Err((rank, error)),
         };
         let founding = seeds.len() as u32;
+        let timings = Timings { prepare: started.elapsed(), ..Timings::for_seats(rank.limits().seats) };
         let mut state = State {
             rank,
             chunks,
@@ -79,7 +80,7 @@ impl SteppedExecution {
             unread: true,
             founded: Vec::new(),
             profiling,
-            timings: Timings { prepare: started.elapsed(), ..Timings::default() },
+            timings,
             started,
         };
         let outcome = seeds.into_iter().try_for_each(|seed| {
@@ -186,8 +187,9 @@ impl SteppedExecution {
     fn conclude(&self, mut state: State) -> Response {
         state.founded.sort_by_key(|result| result.index);
         state.timings.total = state.started.elapsed();
-        let response =
-            Response { sequences: std::mem::take(&mut state.founded), timings: state.profiling.then_some(state.timings) };
+        state.timings.count_results(&state.founded);
+        let timings = state.profiling.then(|| std::mem::take(&mut state.timings));
+        let response = Response { sequences: std::mem::take(&mut state.founded), timings };
         if let Some(coordinator) = self.coordinator.upgrade() {
             coordinator.give_back(state.rank);
         }
@@ -278,14 +280,8 @@ impl State {
         }
         self.note_finished(seen);
         let spent = begun.elapsed();
-        self.timings.steps += 1;
-        if self.step.prefill_rows > prefilled {
-            self.timings.prefill += spent;
-        } else {
-            self.timings.decode += spent;
-        }
-        self.timings.prefill_tokens += u64::from(self.step.prefill_rows - prefilled);
-        self.timings.decode_tokens += u64::from(self.step.decode_rows - decoded);
+        let (prefilled, decoded) = (self.step.prefill_rows - prefilled, self.step.decode_rows - decoded);
+        self.timings.count_step(spent, plan.residents().count(), prefilled, decoded);
         if self.timings.first_token.is_zero() && !self.step.deltas.is_empty() {
             self.timings.first_token = self.started.elapsed();
         }

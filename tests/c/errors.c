@@ -78,8 +78,11 @@ static void clamped(tactus_coordinator_t *coordinator)
     CHECK(strstr(text, "1000000") != NULL && length == strlen(text));
     EXPECT(TACTUS_ERR_INVALID_ARGUMENT, tactus_response_warning(response, 0, 1, &text, &length));
     EXPECT(TACTUS_ERR_INVALID_ARGUMENT, tactus_response_text(response, 1, &text, &length));
+    const uint64_t *steps;
+    size_t steps_len;
     double seconds = 0;
     EXPECT(TACTUS_ERR_STATE, tactus_response_timing(response, TACTUS_TIMING_TOTAL_SECONDS, &seconds));
+    EXPECT(TACTUS_ERR_STATE, tactus_response_batch_histogram(response, &steps, &steps_len));
     OK(tactus_response_destroy(response));
     OK(tactus_request_destroy(request));
 }

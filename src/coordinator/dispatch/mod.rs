@@ -18,6 +18,8 @@ pub(super) struct Dispatch<'a> {
     waiting: VecDeque<Box<Sequence>>,
     /// Residents, longest resident first.
     seated: Vec<ResidentRef>,
+    /// Every sequence of the request has had a seat.
+    all_seated: bool,
     /// Someone was parked for want of pages: nobody is admitted until a resident ends. Admitting earlier would take the very
     /// pages the others were short of.
     full: bool,
@@ -25,6 +27,7 @@ pub(super) struct Dispatch<'a> {
     plan: StepPlan,
     step: StepResult,
     timings: Timings,
+    prepared: Instant,
     started: Instant,
 }
 
@@ -36,6 +39,7 @@ impl<'a> Dispatch<'a> {
         waiting: VecDeque<Box<Sequence>>,
         started: Instant,
     ) -> Self {
+        let timings = Timings::for_seats(rank.limits().seats);
         Dispatch {
             rank,
             chunks,
@@ -43,10 +47,12 @@ impl<'a> Dispatch<'a> {
             results: Vec::with_capacity(waiting.len()),
             waiting,
             seated: Vec::new(),
+            all_seated: false,
             full: false,
             plan: StepPlan::default(),
             step: StepResult::default(),
-            timings: Timings::default(),
+            timings,
+            prepared: Instant::now(),
             started,
         }
     }
@@ -74,6 +80,7 @@ impl<'a> Dispatch<'a> {
             }
         }
         self.results.sort_by_key(|result| result.index);
+        self.timings.count_results(&self.results);
         self.timings.total = self.started.elapsed();
         (self.results, self.timings)
     }
@@ -132,7 +139,13 @@ impl<'a> Dispatch<'a> {
         {
             let index = sequence.index();
             match self.rank.admit(sequence) {
-                Admission::Admitted(resident) => self.seated.push(resident),
+                Admission::Admitted(resident) => {
+                    self.seated.push(resident);
+                    if !self.all_seated && self.waiting.is_empty() {
+                        self.all_seated = true;
+                        self.timings.queue = self.prepared.elapsed();
+                    }
+                }
                 Admission::NoCapacity(sequence, _) if !self.seated.is_empty() => {
                     self.waiting.push_front(sequence);
                     return;
@@ -174,14 +187,7 @@ impl<'a> Dispatch<'a> {
 
     fn account(&mut self, spent: Duration) {
         let timings = &mut self.timings;
-        timings.steps += 1;
-        timings.prefill_tokens += u64::from(self.step.prefill_rows);
-        timings.decode_tokens += u64::from(self.step.decode_rows);
-        if self.step.prefill_rows > 0 {
-            timings.prefill += spent;
-        } else {
-            timings.decode += spent;
-        }
+        timings.count_step(spent, self.plan.residents().count(), self.step.prefill_rows, self.step.decode_rows);
         if timings.first_token.is_zero() && !self.step.deltas.is_empty() {
             timings.first_token = self.started.elapsed();
         }

@@ -115,13 +115,16 @@ fn timings_json(timings: &Timings) -> Value {
     let milliseconds = |duration: std::time::Duration| duration.as_secs_f64() * 1e3;
     json!({
         "prepare_ms": milliseconds(timings.prepare),
+        "queue_ms": milliseconds(timings.queue),
         "prefill_ms": milliseconds(timings.prefill),
         "decode_ms": milliseconds(timings.decode),
         "first_token_ms": milliseconds(timings.first_token),
         "total_ms": milliseconds(timings.total),
         "prefill_tokens": timings.prefill_tokens,
+        "reused_tokens": timings.reused_tokens,
         "decode_tokens": timings.decode_tokens,
         "steps": timings.steps,
+        "batch_histogram": timings.batch_histogram,
     })
 }
 
