@@ -5,6 +5,7 @@
 //! The life of a deployment: [`Backend::pack`] every weight (shared by all executors of the same layout), then one
 //! [`Backend::executor`] per rank, then [`Executor::forward`] and [`Executor::sample`] once per step.
 
+mod compile;
 pub mod cpu;
 pub mod philox;
 mod program;

@@ -1,11 +1,8 @@
 //! The executor: a program compiled to stages, with its KV pools, buffers and sampler.
 //!
-//! `lower` checks the program and turns slots into values, `stages` fuses, `arena` places buffers, `batch` checks and lays out a
-//! step, `run` runs it on the pool. After creation a step allocates nothing.
+//! `stages` fuses what `compile::lower` makes of the program, `batch` lays out a step, `run` runs it on the pool. After creation a step allocates nothing.
 
-mod arena;
 mod batch;
-mod lower;
 mod run;
 mod stages;
 
@@ -19,6 +16,8 @@ use super::pool::Pool;
 use super::rope::Ropes;
 use super::sampling::Sampler;
 use super::{PackedVector, unpack};
+use crate::backend::compile::lower::{self, Shapes};
+use crate::backend::compile::{arena, check};
 use crate::backend::{
     Executor, ExecutorLimits, MemoryUse, Op, Packed, Program, RopeId, RopeTable, SampleRow, Sampled, StepBatch,
 };
@@ -66,7 +65,11 @@ impl CpuExecutor {
         check_limits(&program, limits)?;
         let weights = unpack::<PackedMatrix>(weights, "weight")?;
         let vectors = unpack::<PackedVector>(vectors, "vector")?;
-        let lowered = lower::lower(&program, &weights, &vectors)?;
+        let shapes = Shapes {
+            weights: weights.iter().map(|w| (w.rows(), w.cols())).collect(),
+            vectors: vectors.iter().map(|v| v.len()).collect(),
+        };
+        let lowered = lower::lower(&program, &shapes)?;
         let stages = stages::form(&program, &lowered, &weights);
         let too_large = |what: &str| Error::out_of_memory(format!("{what} for {} rows: their size overflows", limits.max_rows));
         let buffers = stages.sized(limits.max_rows, limits.max_outputs).ok_or_else(|| too_large("step buffers"))?;
@@ -152,7 +155,7 @@ impl Executor for CpuExecutor {
     fn forward(&mut self, batch: &StepBatch<'_>) -> Result<()> {
         // The logits of the last step are gone whatever comes of this one.
         self.rows.outputs = 0;
-        batch::check(batch, &self.program, &self.limits, self.tokens)?;
+        check::check(batch, &self.program, &self.limits, self.tokens)?;
         self.run(batch).inspect_err(|_| self.rows.outputs = 0)
     }
 

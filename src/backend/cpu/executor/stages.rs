@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use super::super::attention::Shape;
 use super::super::linear::{ActFormat, PackedMatrix, Store};
-use super::arena::Buffer;
-use super::lower::{Instr, Lowered, ValueId};
+use crate::backend::compile::arena::Buffer;
+use crate::backend::compile::lower::{Instr, Lowered, ValueId};
 use crate::backend::{Activation, AttentionLayer, HeadNorm, Program, RowClass};
 
 /// Index of a buffer: one row after the other, `row_bytes` each.

@@ -4,24 +4,20 @@
 //! need are computed for those rows alone: the rows are gathered as early as possible, which after the last layer's keys are
 //! written means most of that layer and the head.
 
-use std::sync::Arc;
-
-use super::super::PackedVector;
-use super::super::linear::PackedMatrix;
 use crate::backend::{Activation, AttentionLayer, HeadNorm, Op, Program, Retention, RowClass, SlotId, VectorId, WeightId};
 use crate::error::{Error, Result};
 
-pub(super) type ValueId = usize;
+pub(in crate::backend) type ValueId = usize;
 
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Value {
+pub(in crate::backend) struct Value {
     pub class: RowClass,
     pub width: usize,
 }
 
 /// An op on values. Weights and vectors are indices.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Instr {
+pub(in crate::backend) enum Instr {
     Embed {
         table: usize,
         scale: f32,
@@ -77,7 +73,7 @@ pub(super) enum Instr {
 
 impl Instr {
     /// Values it reads, those it changes in place included.
-    pub(super) fn reads(&self) -> [Option<ValueId>; 2] {
+    pub(in crate::backend) fn reads(&self) -> [Option<ValueId>; 2] {
         match *self {
             Instr::Embed { .. } => [None, None],
             Instr::Norm { x, .. } | Instr::Linear { x, .. } | Instr::Logits { x, .. } => [Some(x), None],
@@ -89,9 +85,16 @@ impl Instr {
     }
 }
 
-pub(super) struct Lowered {
+pub(in crate::backend) struct Lowered {
     pub values: Vec<Value>,
     pub instrs: Vec<Instr>,
+}
+
+/// What the program's weights and vectors were packed as.
+pub(in crate::backend) struct Shapes {
+    /// Rows and columns.
+    pub weights: Vec<(usize, usize)>,
+    pub vectors: Vec<usize>,
 }
 
 /// Rows of a result that later ops read.
@@ -110,8 +113,8 @@ struct Place {
 }
 
 /// Errors: INVALID_ARGUMENT naming the op and what does not fit.
-pub(super) fn lower(program: &Program, weights: &[Arc<PackedMatrix>], vectors: &[Arc<PackedVector>]) -> Result<Lowered> {
-    let checker = Checker { program, weights, vectors };
+pub(in crate::backend) fn lower(program: &Program, shapes: &Shapes) -> Result<Lowered> {
+    let checker = Checker { program, shapes };
     for (index, op) in program.ops.iter().enumerate() {
         checker.op(op).map_err(|e| e.context(format!("op {index} of the program")))?;
     }
@@ -274,29 +277,28 @@ impl Lowering<'_> {
 /// Shapes of ops against slots, weights, vectors and groups.
 struct Checker<'a> {
     program: &'a Program,
-    weights: &'a [Arc<PackedMatrix>],
-    vectors: &'a [Arc<PackedVector>],
+    shapes: &'a Shapes,
 }
 
 impl Checker<'_> {
     fn op(&self, op: &Op) -> Result<()> {
         match *op {
-            Op::Embed { table, out, .. } => expect("columns of the table", self.weight(table)?.cols(), self.width(out)?),
+            Op::Embed { table, out, .. } => expect("columns of the table", self.weight(table)?.1, self.width(out)?),
             Op::RmsNorm { x, weight, out, .. } => {
                 expect("width of the result", self.width(out)?, self.width(x)?)?;
-                expect("length of the norm's weight", self.vector(weight)?.len(), self.width(x)?)
+                expect("length of the norm's weight", self.vector(weight)?, self.width(x)?)
             }
             Op::Linear { x, weight, bias, out } => {
-                let matrix = self.weight(weight)?;
-                expect("columns of the weight", matrix.cols(), self.width(x)?)?;
-                expect("rows of the weight", matrix.rows(), self.width(out)?)?;
-                bias.map_or(Ok(()), |bias| expect("length of the bias", self.vector(bias)?.len(), matrix.rows()))
+                let (rows, cols) = self.weight(weight)?;
+                expect("columns of the weight", cols, self.width(x)?)?;
+                expect("rows of the weight", rows, self.width(out)?)?;
+                bias.map_or(Ok(()), |bias| expect("length of the bias", self.vector(bias)?, rows))
             }
             Op::Add { x, into } => expect("width of the sum", self.width(into)?, self.width(x)?),
             Op::RopeKvWrite { qkv, attention, q_norm, k_norm } => {
                 self.attention(&attention, qkv)?;
                 for norm in [q_norm, k_norm].into_iter().flatten() {
-                    expect("length of the head norm", self.vector(norm.weight)?.len(), attention.head_dim)?;
+                    expect("length of the head norm", self.vector(norm.weight)?, attention.head_dim)?;
                 }
                 Ok(())
             }
@@ -312,8 +314,9 @@ impl Checker<'_> {
                 expect("width of the result", self.width(out)?, self.width(x)?)
             }
             Op::Logits { x, weight, .. } => {
-                expect("columns of the head", self.weight(weight)?.cols(), self.width(x)?)?;
-                expect("rows of the head", self.weight(weight)?.rows(), self.program.vocab)
+                let (rows, cols) = self.weight(weight)?;
+                expect("columns of the head", cols, self.width(x)?)?;
+                expect("rows of the head", rows, self.program.vocab)
             }
         }
     }
@@ -357,14 +360,15 @@ impl Checker<'_> {
         slots.get(slot.0 as usize).map(|s| s.width).ok_or_else(|| missing("slot", slot.0 as usize, slots.len()))
     }
 
-    fn weight(&self, id: WeightId) -> Result<&PackedMatrix> {
-        let found = self.weights.get(id.0 as usize);
-        found.map(|w| &**w).ok_or_else(|| missing("weight", id.0 as usize, self.weights.len()))
+    /// Rows and columns.
+    fn weight(&self, id: WeightId) -> Result<(usize, usize)> {
+        let weights = &self.shapes.weights;
+        weights.get(id.0 as usize).copied().ok_or_else(|| missing("weight", id.0 as usize, weights.len()))
     }
 
-    fn vector(&self, id: VectorId) -> Result<&PackedVector> {
-        let found = self.vectors.get(id.0 as usize);
-        found.map(|v| &**v).ok_or_else(|| missing("vector", id.0 as usize, self.vectors.len()))
+    fn vector(&self, id: VectorId) -> Result<usize> {
+        let vectors = &self.shapes.vectors;
+        vectors.get(id.0 as usize).copied().ok_or_else(|| missing("vector", id.0 as usize, vectors.len()))
     }
 }
 

@@ -1,11 +1,11 @@
 //! Places step buffers in one block of memory, sharing it between buffers that are never live together.
 
-/// Buffers begin on cache lines.
-const ALIGN: usize = 64;
+/// Buffers begin on lines of a processor's cache, and of a GPU's memory transactions.
+const ALIGN: usize = 128;
 
 /// A buffer that is written in stage `first` at the earliest and read in stage `last` at the latest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Buffer {
+pub(in crate::backend) struct Buffer {
     pub bytes: usize,
     pub first: usize,
     pub last: usize,
@@ -20,7 +20,7 @@ impl Buffer {
 /// Offsets of the buffers, and the bytes that hold them all; `None` where the size overflows.
 ///
 /// Largest first, each at the lowest gap among the buffers it is live together with.
-pub(super) fn place(buffers: &[Buffer]) -> Option<(Vec<usize>, usize)> {
+pub(in crate::backend) fn place(buffers: &[Buffer]) -> Option<(Vec<usize>, usize)> {
     let mut order: Vec<usize> = (0..buffers.len()).collect();
     order.sort_by_key(|&i| (std::cmp::Reverse(buffers[i].bytes), i));
     let mut offsets = vec![0; buffers.len()];
