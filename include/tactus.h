@@ -1100,7 +1100,9 @@ int32_t tactus_request_create(tactus_request_t **out_request);
  * their own. Options, at the top for all sequences or inside one: "temperature", "top_p", "top_k", "min_p", "repetition_penalty",
  * "presence_penalty", "frequency_penalty", "max_tokens", "seed", "stop", "logprobs" with "top_logprobs" (or "num_logprobs"),
  * "logit_bias", "extra_eos_ids", "ignore_eos", "apply_chat_template", "add_generation_prompt", "enable_thinking", "tools",
- * "template_variables", "template_name", "skip_special_tokens", "plain_content". "model" is accepted and has no effect; "n" must be
+ * "template_variables", "template_name", "skip_special_tokens", "plain_content", "cache_bypass", "cache_commit" "all" or "prompt",
+ * "cache_salt", "save_system_prompt", "hidden_layer", "response_format" as OpenAI has it, or "guide", an object with one of
+ * "json_object", "json_schema", "regex", "grammar", "choice". "model" is accepted and has no effect; "n" must be
  * 1 and "stream" false: a channel streams. camelCase spellings are accepted. Other keys are refused by name.
  *
  * Ownership as tactus_request_create. Errors: INVALID_ARGUMENT naming the key; UNSUPPORTED for content that is not text.
@@ -1241,6 +1243,15 @@ int32_t tactus_request_set_seed(tactus_request_t *request,
 int32_t tactus_request_set_num_logprobs(tactus_request_t *request, int32_t sequence, int32_t count);
 
 /**
+ * Asks for the hidden states of the prompt at a layer (tactus_response_hidden_states): 0, the input embeddings; i, the input of layer
+ * i; -1, after the final norm. The whole prompt is computed then, whatever the context cache holds. Errors of the dispatch:
+ * INVALID_ARGUMENT for a layer the model has not, UNSUPPORTED on a device that does not give them.
+ */
+int32_t tactus_request_set_hidden_layer(tactus_request_t *request,
+                                        int32_t sequence,
+                                        int32_t layer);
+
+/**
  * Adds a stop string: generation ends where it begins, and it is not part of the text. Those of a sequence stand in place of the
  * request's.
  */
@@ -1375,6 +1386,17 @@ int32_t tactus_response_output_ids(const tactus_response_t *response,
                                    int32_t sequence,
                                    const int32_t **out_ids,
                                    size_t *out_count);
+
+/**
+ * The hidden states of the prompt, `[*out_rows, *out_width]`, f32, row after row: a row for each prompt token, `width` the model's hidden
+ * size; fewer rows where the sequence ended before its prompt did. The memory is the response's. Errors: STATE where they were not
+ * asked for (tactus_request_set_hidden_layer).
+ */
+int32_t tactus_response_hidden_states(const tactus_response_t *response,
+                                      int32_t sequence,
+                                      const float **out_values,
+                                      size_t *out_rows,
+                                      size_t *out_width);
 
 /**
  * Why the sequence ended, a TACTUS_FINISH_* constant.

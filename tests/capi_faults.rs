@@ -151,6 +151,8 @@ fn a_panic_in_any_entry_becomes_a_status() {
         tactus_response_error_capacity(null(), 0, null_mut(), null_mut(), null_mut());
         tactus_response_timing(null(), 0, null_mut());
         tactus_response_batch_histogram(null(), null_mut(), null_mut());
+        tactus_response_hidden_states(null(), 0, null_mut(), null_mut(), null_mut());
+        tactus_request_set_hidden_layer(null_mut(), 0, 0);
         tactus_response_to_json(null(), null_mut());
         tactus_channel_create(null_mut());
         tactus_channel_destroy(null_mut());

@@ -14,8 +14,8 @@ mod step;
 mod weight;
 
 pub use program::{
-    Activation, AttentionLayer, HeadNorm, KvGroup, Op, Program, Retention, RopeId, RopeTable, RowClass, Slot, SlotId, VectorId,
-    WeightId,
+    Activation, AttentionLayer, HeadNorm, KvGroup, Op, Program, Retention, RopeId, RopeTable, RowClass, Slot, SlotId, Tap,
+    VectorId, WeightId,
 };
 pub use sampling::{SampleFault, SampleRow, Sampled, SamplingParams, TokenCount};
 pub use step::{NO_PAGE, PageTable, Span, StepBatch};
@@ -114,6 +114,18 @@ pub trait Executor: Send {
 
     /// Copies the raw logits of output `output` (index into `batch.outputs`) of the last forward. `into`: the vocabulary, f32.
     fn read_logits(&mut self, output: usize, into: &mut [f32]) -> Result<()>;
+
+    /// Whether steps may ask for hidden states ([`StepBatch::taps`]).
+    fn has_taps(&self) -> bool {
+        false
+    }
+
+    /// Copies the hidden states at `layer` of consecutive rows of the last forward, which asked for them: `into` is
+    /// `[rows, width]`, f32, from row `first_row` on. Errors: INVALID_ARGUMENT; UNSUPPORTED on a device that has no taps.
+    fn read_tap(&mut self, layer: u32, first_row: usize, into: &mut [f32]) -> Result<()> {
+        let _ = (first_row, into);
+        Err(crate::error::Error::unsupported(format!("hidden states of layer {layer}: this device has no taps")))
+    }
 
     /// Gives `seat` its own table for `rope` (variants that depend on the sequence's length), or the program's again.
     fn set_rope(&mut self, rope: RopeId, seat: u32, table: Option<&RopeTable>) -> Result<()>;

@@ -124,6 +124,19 @@ pub enum Op {
     Logits { x: SlotId, weight: WeightId, softcap: Option<f32> },
 }
 
+/// A place where a row's hidden state can be read.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Tap {
+    /// 0: the scaled embeddings; i: the input of layer i; the number of layers: after the final norm. As `transformers` counts its
+    /// `hidden_states`.
+    pub layer: u32,
+    /// Index of the op after which slot `x` holds it.
+    pub after: usize,
+    pub x: SlotId,
+    /// Weight and epsilon of an RMS norm that comes in between.
+    pub norm: Option<(VectorId, f32)>,
+}
+
 /// A decoder over planned slots.
 #[derive(Clone, Debug, Default)]
 pub struct Program {
@@ -131,6 +144,8 @@ pub struct Program {
     pub ropes: Vec<RopeTable>,
     pub kv_groups: Vec<KvGroup>,
     pub ops: Vec<Op>,
+    /// Cost nothing in steps that do not ask for them.
+    pub taps: Vec<Tap>,
     /// Rows of the head: the length of a logits row.
     pub vocab: usize,
 }

@@ -34,4 +34,7 @@ pub struct StepBatch<'a> {
     pub outputs: &'a [u32],
     /// One per KV group.
     pub page_tables: &'a [PageTable<'a>],
+    /// Layers whose hidden states are wanted of all rows, ascending ([`Tap::layer`](super::Tap)). Empty in most steps. The first
+    /// step that asks for other layers than the ones before compiles for them, and may allocate.
+    pub taps: &'a [u32],
 }

@@ -123,6 +123,14 @@ pub unsafe extern "C" fn tactus_request_set_num_logprobs(request: *mut tactus_re
     })
 }
 
+/// Asks for the hidden states of the prompt at a layer (tactus_response_hidden_states): 0, the input embeddings; i, the input of layer
+/// i; -1, after the final norm. The whole prompt is computed then, whatever the context cache holds. Errors of the dispatch:
+/// INVALID_ARGUMENT for a layer the model has not, UNSUPPORTED on a device that does not give them.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tactus_request_set_hidden_layer(request: *mut tactus_request_t, sequence: i32, layer: i32) -> i32 {
+    set(request, sequence, layer, |o| &mut o.hidden_layer)
+}
+
 /// Adds a stop string: generation ends where it begins, and it is not part of the text. Those of a sequence stand in place of the
 /// request's.
 #[unsafe(no_mangle)]

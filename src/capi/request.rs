@@ -98,7 +98,9 @@ pub unsafe extern "C" fn tactus_request_create(out_request: *mut *mut tactus_req
 /// their own. Options, at the top for all sequences or inside one: "temperature", "top_p", "top_k", "min_p", "repetition_penalty",
 /// "presence_penalty", "frequency_penalty", "max_tokens", "seed", "stop", "logprobs" with "top_logprobs" (or "num_logprobs"),
 /// "logit_bias", "extra_eos_ids", "ignore_eos", "apply_chat_template", "add_generation_prompt", "enable_thinking", "tools",
-/// "template_variables", "template_name", "skip_special_tokens", "plain_content". "model" is accepted and has no effect; "n" must be
+/// "template_variables", "template_name", "skip_special_tokens", "plain_content", "cache_bypass", "cache_commit" "all" or "prompt",
+/// "cache_salt", "save_system_prompt", "hidden_layer", "response_format" as OpenAI has it, or "guide", an object with one of
+/// "json_object", "json_schema", "regex", "grammar", "choice". "model" is accepted and has no effect; "n" must be
 /// 1 and "stream" false: a channel streams. camelCase spellings are accepted. Other keys are refused by name.
 ///
 /// Ownership as tactus_request_create. Errors: INVALID_ARGUMENT naming the key; UNSUPPORTED for content that is not text.

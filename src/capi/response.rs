@@ -200,6 +200,31 @@ pub unsafe extern "C" fn tactus_response_output_ids(
     })
 }
 
+/// The hidden states of the prompt, `[*out_rows, *out_width]`, f32, row after row: a row for each prompt token, `width` the model's hidden
+/// size; fewer rows where the sequence ended before its prompt did. The memory is the response's. Errors: STATE where they were not
+/// asked for (tactus_request_set_hidden_layer).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tactus_response_hidden_states(
+    response: *const tactus_response_t,
+    sequence: i32,
+    out_values: *mut *const f32,
+    out_rows: *mut usize,
+    out_width: *mut usize,
+) -> i32 {
+    boundary(|call| {
+        // SAFETY: the contract of the ABI.
+        let (values, rows, width) =
+            unsafe { (out(out_values, "out_values")?, out(out_rows, "out_rows")?, out(out_width, "out_width")?) };
+        let response = call.get(response, "response")?;
+        let hidden = response.at(sequence)?.0.hidden.as_ref();
+        let hidden = hidden.ok_or_else(|| Error::state("hidden states were not asked for: hidden_layer was not set"))?;
+        values.set(hidden.values().as_ptr());
+        rows.set(hidden.rows());
+        width.set(hidden.width());
+        Ok(())
+    })
+}
+
 /// Why the sequence ended, a TACTUS_FINISH_* constant.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tactus_response_finish_reason(

@@ -171,7 +171,11 @@ impl RuntimeCoordinator {
             backend_description,
             limits,
             chunks: Chunks { alone: sizes.prefill_chunk as u32, mixed: sizes.mixed_prefill_chunk as u32 },
-            bounds: Bounds { capacity: limits.rank.max_sequence, context_cache: config.context_cache.enabled },
+            bounds: Bounds {
+                capacity: limits.rank.max_sequence,
+                context_cache: config.context_cache.enabled,
+                taps: rank.gives_hidden_states(),
+            },
             metrics: Mutex::new(rank.metrics()),
             cache_metrics: Mutex::default(),
             rank: Mutex::new(Some(Box::new(rank))),

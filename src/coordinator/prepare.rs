@@ -9,7 +9,7 @@ use crate::backend::{RopeId, RopeTable, SamplingParams};
 use crate::cache::CacheIdentity;
 use crate::decoding::{LazyGuideCompiler, SettingSource, Settings, limits};
 use crate::error::{CapacityNumbers, Error, Result};
-use crate::rank::{CacheCommit, CachePolicy, Guidance, Seed, Warning};
+use crate::rank::{CacheCommit, CachePolicy, Guidance, HiddenStates, Seed, Warning};
 use crate::text::{EncodeOptions, Message, RenderInput, Rendered};
 
 /// Prompts of every sequence of `request`, in order: exactly the ids inference feeds.
@@ -144,6 +144,8 @@ pub(super) struct Bounds {
     /// Longest sequence, prompt and output.
     pub capacity: usize,
     pub context_cache: bool,
+    /// The device gives hidden states.
+    pub taps: bool,
 }
 
 /// Rotary tables of a sequence's own are part of what its keys mean.
@@ -179,6 +181,7 @@ impl Preparation<'_> {
             on_token: None,
             identity: CacheIdentity { content: rope_content(&ropes), salt: options.cache_salt.clone().unwrap_or_default() },
             cache: self.cache_policy(),
+            hidden: self.hidden_states(prompt.len())?,
             guide: self.guidance()?,
             ropes,
             warnings,
@@ -202,7 +205,25 @@ impl Preparation<'_> {
             CommitPolicy::IncludingGeneratedTokens => CacheCommit::PromptAndOutput,
             CommitPolicy::PrefillStateOnly => CacheCommit::Prompt,
         };
-        CachePolicy { lookup: !self.options.cache_bypass.unwrap_or(false), commit }
+        // Hidden states are there only of what is computed (DECISIONS 21).
+        let bypass = self.options.cache_bypass.unwrap_or(false) || self.options.hidden_layer.is_some();
+        CachePolicy { lookup: !bypass, commit }
+    }
+
+    /// Memory for the hidden states of a prompt of `rows` tokens.
+    fn hidden_states(&self, rows: usize) -> Result<Option<HiddenStates>> {
+        let Some(layer) = self.options.hidden_layer else { return Ok(None) };
+        let info = self.artifacts.info();
+        let layers = info.layers as i32;
+        if !(-1..=layers).contains(&layer) {
+            return Err(Error::invalid(format!(
+                "hiddenLayer: {layer}, expected -1 (after the final norm) to {layers} (the number of layers)"
+            )));
+        }
+        if !self.bounds.taps {
+            return Err(Error::unsupported("hiddenLayer: this device does not give hidden states"));
+        }
+        HiddenStates::for_prompt(layer, if layer < 0 { layers } else { layer } as u32, rows, info.hidden_size).map(Some)
     }
 
     /// What is left of the capacity beside the prompt, or less if less was asked for.

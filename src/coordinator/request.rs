@@ -75,6 +75,9 @@ pub struct SequenceOptions {
     pub cache_salt: Option<String>,
     /// Save the system message's keys and values before running. Default false.
     pub save_system_prompt: Option<bool>,
+    /// Hidden states of the prompt come with the response: 0, the input embeddings; i, the input of layer i; -1, after the final norm.
+    /// Everything is computed then, whatever the context cache holds.
+    pub hidden_layer: Option<i32>,
     /// What the output must be. With thinking it holds after the end of the thinking.
     pub guide: Option<GuideSpec>,
 }
@@ -146,6 +149,7 @@ impl SequenceOptions {
             cache_commit,
             cache_salt,
             save_system_prompt,
+            hidden_layer,
             guide,
         )
     }

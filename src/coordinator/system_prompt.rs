@@ -86,6 +86,7 @@ impl SystemPrompts {
                 ropes: artifacts.decoder().ropes_for(tokens + 1),
                 identity: identity.clone(),
                 cache: CachePolicy { lookup: true, commit: CacheCommit::Prompt },
+                hidden: None,
                 guide: None,
                 warnings: Vec::new(),
             };

@@ -10,8 +10,8 @@ use super::names::{Role, TensorId};
 use super::rope::RopeSpec;
 use super::spec::{Attention, Layer, Mlp, Spec};
 use crate::backend::{
-    AttentionLayer, HeadNorm, KvGroup, Op, Program, Retention, RopeId, RopeTable, RowClass, Slot, SlotId, VectorId, WeightId,
-    WeightUse,
+    AttentionLayer, HeadNorm, KvGroup, Op, Program, Retention, RopeId, RopeTable, RowClass, Slot, SlotId, Tap, VectorId,
+    WeightId, WeightUse,
 };
 
 /// A number of rows or columns, with what it is made of: errors about shapes say why a size was expected.
@@ -146,13 +146,16 @@ impl Builder<'_> {
         self.program.ops.push(Op::Embed { table, scale: spec.embed_scale, out: x });
 
         for (index, layer) in spec.layers.iter().enumerate() {
+            self.tap(index, x, None);
             self.attention(index, layer, x);
             self.mlp(index, layer, x);
         }
 
+        let final_norm = self.norm_weight(None, Role::FinalNorm);
+        self.tap(spec.layers.len(), x, Some((final_norm, spec.rms_eps)));
         let selected = self.slot(Purpose::Selected, spec.hidden);
         self.program.ops.push(Op::SelectOutputs { x, out: selected });
-        self.norm(None, Role::FinalNorm, selected, selected);
+        self.program.ops.push(Op::RmsNorm { x: selected, weight: final_norm, eps: spec.rms_eps, out: selected });
         let head = if spec.tied_head {
             table
         } else {
@@ -227,9 +230,17 @@ impl Builder<'_> {
         self.program.ops.push(Op::Linear { x, weight, bias, out });
     }
 
+    /// What `x` holds now can be read as the hidden state of `layer`.
+    fn tap(&mut self, layer: usize, x: SlotId, norm: Option<(VectorId, f32)>) {
+        self.program.taps.push(Tap { layer: layer as u32, after: self.program.ops.len() - 1, x, norm });
+    }
+
+    fn norm_weight(&mut self, layer: Option<usize>, role: Role) -> VectorId {
+        self.vector(vec![PartSlot { tensor: TensorId::weight(layer, role), rows: Extent::Hidden(self.spec.hidden) }])
+    }
+
     fn norm(&mut self, layer: Option<usize>, role: Role, x: SlotId, out: SlotId) {
-        let weight =
-            self.vector(vec![PartSlot { tensor: TensorId::weight(layer, role), rows: Extent::Hidden(self.spec.hidden) }]);
+        let weight = self.norm_weight(layer, role);
         self.program.ops.push(Op::RmsNorm { x, weight, eps: self.spec.rms_eps, out });
     }
 

@@ -4,6 +4,7 @@
 
 #[cfg(test)]
 pub(crate) mod fake;
+mod hidden;
 mod logprobs;
 mod masks;
 mod output;
@@ -12,6 +13,7 @@ mod runtime;
 mod step;
 mod stream;
 
+pub use hidden::HiddenStates;
 pub use logprobs::{Logprobs, TokenLogprobs};
 pub use resident::{CacheCommit, CachePolicy, Guidance, ResidentRef, Seed, Sequence, SequenceResult};
 pub use runtime::{Admission, RankLimits, RankMetrics, RankRuntime, RankSizes};

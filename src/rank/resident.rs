@@ -1,9 +1,10 @@
 //! A live sequence: what it starts from, what it has become, and what is left of it at the end.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::output::Output;
-use super::{Logprobs, StreamProducer, TokenCallback, TokenInfo, TokenLogprobs, Warning};
+use super::{HiddenStates, Logprobs, StreamProducer, TokenCallback, TokenInfo, TokenLogprobs, Warning};
 use crate::backend::{RopeId, RopeTable, SampleFault, SampleRow, Sampled};
 use crate::cache::{CacheIdentity, Chain, KvCache, NodeId};
 use crate::decoding::{FinishReason, Guide, Settings, TokenHistory};
@@ -35,6 +36,8 @@ pub struct Seed {
     pub ropes: Vec<(RopeId, RopeTable)>,
     pub identity: CacheIdentity,
     pub cache: CachePolicy,
+    /// Where the prompt's hidden states go, if they are wanted.
+    pub hidden: Option<HiddenStates>,
     pub guide: Option<Guidance>,
     pub warnings: Vec<Warning>,
 }
@@ -80,6 +83,8 @@ pub struct SequenceResult {
     pub reused_tokens: u32,
     /// The settings that were in force, and where each came from.
     pub settings: Settings,
+    /// Of the prompt, where they were asked for; fewer rows than it has tokens where the sequence ended before its end.
+    pub hidden: Option<HiddenStates>,
     pub warnings: Vec<Warning>,
     /// Why, where the reason is `Error`.
     pub error: Option<Error>,
@@ -110,6 +115,7 @@ pub struct Sequence {
     reused: u32,
     /// `None` while the mask worker has it, too.
     guide: Option<Box<Guide>>,
+    hidden: Option<HiddenStates>,
     guided: bool,
     guide_after: Option<u32>,
     warnings: Vec<Warning>,
@@ -122,8 +128,8 @@ const RESERVED_OUTPUT: usize = 16 * 1024;
 
 impl Sequence {
     pub(super) fn new(seed: Seed, tokenizer: &Tokenizer) -> Self {
-        let Seed { index, prompt, settings, bias, end_tokens, stops, stream, on_token, ropes, identity, cache, guide, warnings } =
-            seed;
+        let Seed { index, prompt, settings, bias, end_tokens, stops, stream, on_token, ropes, identity, .. } = seed;
+        let Seed { cache, hidden, guide, warnings, .. } = seed;
         let guided = guide.is_some();
         let (guide, guide_after) = guide.map_or((None, None), |g| (Some(g.guide), g.after));
         let expected = (settings.max_new_tokens as usize).min(RESERVED_OUTPUT);
@@ -152,6 +158,7 @@ impl Sequence {
             chain: None,
             reused: 0,
             guide,
+            hidden,
             guided,
             guide_after,
             warnings,
@@ -237,6 +244,18 @@ impl Sequence {
         if let Some(chain) = &mut self.chain {
             pages.publish(seat, chain, &self.identity, &self.tokens, upto);
         }
+    }
+
+    /// Of positions `from..to`, those whose hidden states are wanted, and the layer.
+    pub(super) fn wanted_hidden(&self, from: u32, to: u32) -> Option<(u32, Range<u32>)> {
+        let hidden = self.hidden.as_ref()?;
+        // After parking, positions come again.
+        let wanted = from.max(hidden.rows() as u32)..to.min(self.prompt_len);
+        (!wanted.is_empty()).then_some((hidden.tap(), wanted))
+    }
+
+    pub(super) fn hidden_mut(&mut self) -> Option<&mut HiddenStates> {
+        self.hidden.as_mut()
     }
 
     /// The page it is filling, as the context cache names it.
@@ -379,6 +398,7 @@ impl Sequence {
             input_tokens: self.prompt_len,
             reused_tokens: self.reused,
             settings: self.settings,
+            hidden: self.hidden,
             warnings: self.warnings,
             error,
         }

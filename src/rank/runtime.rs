@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::masks::MaskWorker;
 use super::resident::{ResidentRef, Seed, Sequence, SequenceResult};
 use super::step::{StepBuffers, StepPlan, StepResult};
-use crate::backend::{Executor, KvGroup, MemoryUse, PageTable, StepBatch};
+use crate::backend::{Executor, KvGroup, MemoryUse, PageTable, Span, StepBatch};
 use crate::cache::{CacheIdentity, CacheMetrics, CachePlan, Extent, KvCache, MAX_GROUPS, NodeId};
 use crate::decoding::FinishReason;
 use crate::error::{CapacityNumbers, Error, Result};
@@ -109,6 +109,11 @@ impl RankRuntime {
 
     pub fn limits(&self) -> RankLimits {
         self.limits
+    }
+
+    /// Whether sequences can have hidden states.
+    pub fn gives_hidden_states(&self) -> bool {
+        self.executor.has_taps()
     }
 
     pub fn metrics(&self) -> RankMetrics {
@@ -331,6 +336,9 @@ impl RankRuntime {
             let pending = sequence.pending();
             let span = &pending[..pending.len().min(most as usize)];
             let (from, to) = (sequence.kv_len(), sequence.kv_len() + span.len() as u32);
+            if let Some((layer, _)) = sequence.wanted_hidden(from, to) {
+                buffers.want_tap(layer);
+            }
             buffers.push_span(resident.slot, from, span, span.len() == pending.len());
             self.extents.push(Extent { seat: resident.slot, from, to });
         }
@@ -356,6 +364,7 @@ impl RankRuntime {
             spans: &buffers.spans,
             outputs: &buffers.outputs,
             page_tables: &tables[..groups],
+            taps: &buffers.taps,
         });
         while let Some((seat, guide)) = self.masks.as_mut().and_then(MaskWorker::take) {
             if let Some(sequence) = &mut self.seats[seat as usize].sequence {
@@ -363,6 +372,10 @@ impl RankRuntime {
             }
         }
         ran?;
+        if !buffers.taps.is_empty() {
+            collect_hidden(&mut *self.executor, &mut self.seats, &self.buffers.spans)?;
+        }
+        let buffers = &mut self.buffers;
         let mut rows = buffers.borrow_rows();
         rows.extend(buffers.output_seats.iter().enumerate().filter_map(|(output, &seat)| {
             self.seats[seat as usize].sequence.as_deref().map(|sequence| sequence.sample_row(output as u32))
@@ -419,4 +432,17 @@ impl RankRuntime {
             }
         }
     }
+}
+
+/// Copies the hidden states that the last forward was asked for to the sequences that asked.
+fn collect_hidden(executor: &mut dyn Executor, seats: &mut [Seat], spans: &[Span]) -> Result<()> {
+    for span in spans {
+        let Some(sequence) = seats[span.seat as usize].sequence.as_deref_mut() else { continue };
+        let Some((layer, wanted)) = sequence.wanted_hidden(span.start, span.start + span.rows) else { continue };
+        let first_row = (span.first_row + (wanted.start - span.start)) as usize;
+        if let Some(hidden) = sequence.hidden_mut() {
+            hidden.extend(wanted.len(), |into| executor.read_tap(layer, first_row, into))?;
+        }
+    }
+    Ok(())
 }

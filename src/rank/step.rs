@@ -73,6 +73,8 @@ pub(super) struct StepBuffers {
     pub outputs: Vec<u32>,
     /// Seat of each output.
     pub output_seats: Vec<u32>,
+    /// Layers whose hidden states are wanted, ascending.
+    pub taps: Vec<u32>,
     pub sampled: Vec<Sampled>,
     rows: Vec<SampleRow<'static>>,
 }
@@ -85,6 +87,7 @@ impl StepBuffers {
             spans: Vec::with_capacity(outputs),
             outputs: Vec::with_capacity(outputs),
             output_seats: Vec::with_capacity(outputs),
+            taps: Vec::with_capacity(outputs),
             sampled: vec![Sampled::default(); outputs],
             rows: Vec::with_capacity(outputs),
         }
@@ -96,6 +99,14 @@ impl StepBuffers {
         self.spans.clear();
         self.outputs.clear();
         self.output_seats.clear();
+        self.taps.clear();
+    }
+
+    /// The hidden states of `layer` are wanted, too.
+    pub(super) fn want_tap(&mut self, layer: u32) {
+        if let Err(at) = self.taps.binary_search(&layer) {
+            self.taps.insert(at, layer);
+        }
     }
 
     /// Adds a span of `tokens` at `start` of `seat`; its last row's logits are wanted where `sample`.

@@ -80,6 +80,10 @@ static void clamped(tactus_coordinator_t *coordinator)
     EXPECT(TACTUS_ERR_INVALID_ARGUMENT, tactus_response_text(response, 1, &text, &length));
     const uint64_t *steps;
     size_t steps_len;
+    const float *hidden;
+    size_t rows, width;
+    EXPECT(TACTUS_ERR_STATE, tactus_response_hidden_states(response, 0, &hidden, &rows, &width));
+    EXPECT(TACTUS_ERR_INVALID_ARGUMENT, tactus_response_hidden_states(response, 0, NULL, &rows, &width));
     double seconds = 0;
     EXPECT(TACTUS_ERR_STATE, tactus_response_timing(response, TACTUS_TIMING_TOTAL_SECONDS, &seconds));
     EXPECT(TACTUS_ERR_STATE, tactus_response_batch_histogram(response, &steps, &steps_len));

@@ -94,7 +94,14 @@ impl Session {
         }
         let stride = self.limits.pages_per_seat;
         let tables: Vec<PageTable<'_>> = self.tables.iter().map(|pages| PageTable { pages, stride }).collect();
-        let batch = StepBatch { tokens: &tokens, positions: &positions, spans: &spans, outputs: &outputs, page_tables: &tables };
+        let batch = StepBatch {
+            tokens: &tokens,
+            positions: &positions,
+            spans: &spans,
+            outputs: &outputs,
+            page_tables: &tables,
+            taps: &[],
+        };
         self.executor.forward(&batch).unwrap();
         outputs.len()
     }

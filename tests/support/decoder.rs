@@ -72,7 +72,14 @@ impl Sequence {
         let outputs: Vec<u32> = (0..ids.len() as u32).skip(ids.len() - wanted).collect();
         let tables: Vec<Vec<u32>> = self.retentions.iter().map(|&retention| self.table(retention)).collect();
         let page_tables: Vec<PageTable> = tables.iter().map(|t| PageTable { pages: t, stride: t.len() }).collect();
-        let batch = StepBatch { tokens: ids, positions: &positions, spans: &spans, outputs: &outputs, page_tables: &page_tables };
+        let batch = StepBatch {
+            tokens: ids,
+            positions: &positions,
+            spans: &spans,
+            outputs: &outputs,
+            page_tables: &page_tables,
+            taps: &[],
+        };
         self.executor.forward(&batch).unwrap();
         self.length += ids.len();
         (0..outputs.len())

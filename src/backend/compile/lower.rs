@@ -4,7 +4,7 @@
 //! need are computed for those rows alone: the rows are gathered as early as possible, which after the last layer's keys are
 //! written means most of that layer and the head.
 
-use crate::backend::{Activation, AttentionLayer, HeadNorm, Op, Program, Retention, RowClass, SlotId, VectorId, WeightId};
+use crate::backend::{Activation, AttentionLayer, HeadNorm, Op, Program, Retention, RowClass, SlotId, Tap, VectorId, WeightId};
 use crate::error::{Error, Result};
 
 pub(in crate::backend) type ValueId = usize;
@@ -88,6 +88,8 @@ impl Instr {
 pub(in crate::backend) struct Lowered {
     pub values: Vec<Value>,
     pub instrs: Vec<Instr>,
+    /// Where the hidden states of each layer asked for lie at the end of the step.
+    pub taps: Vec<(u32, ValueId)>,
 }
 
 /// What the program's weights and vectors were packed as.
@@ -113,27 +115,36 @@ struct Place {
 }
 
 /// Errors: INVALID_ARGUMENT naming the op and what does not fit.
-pub(in crate::backend) fn lower(program: &Program, shapes: &Shapes) -> Result<Lowered> {
+pub(in crate::backend) fn lower(program: &Program, shapes: &Shapes, taps: &[u32]) -> Result<Lowered> {
     let checker = Checker { program, shapes };
     for (index, op) in program.ops.iter().enumerate() {
         checker.op(op).map_err(|e| e.context(format!("op {index} of the program")))?;
     }
-    let needs = needs(program);
+    let taps: Vec<Tap> = taps.iter().map(|&layer| find_tap(program, layer)).collect::<Result<_>>()?;
+    let needs = needs(program, &taps);
     let mut lowering = Lowering {
         program,
         places: vec![Place::default(); program.slots.len()],
-        out: Lowered { values: Vec::new(), instrs: Vec::with_capacity(program.ops.len() + 8) },
+        out: Lowered { values: Vec::new(), instrs: Vec::with_capacity(program.ops.len() + 8), taps: Vec::new() },
     };
     for (index, (op, need)) in program.ops.iter().zip(needs).enumerate() {
         if need != Need::Nothing {
             lowering.op(op, need).map_err(|e| e.context(format!("op {index} of the program")))?;
         }
+        for tap in taps.iter().filter(|tap| tap.after == index) {
+            lowering.tap(tap)?;
+        }
     }
     Ok(lowering.out)
 }
 
+fn find_tap(program: &Program, layer: u32) -> Result<Tap> {
+    let found = program.taps.iter().find(|tap| tap.layer == layer).copied();
+    found.ok_or_else(|| Error::invalid(format!("hidden states of layer {layer}, expected one of {} layers", program.taps.len())))
+}
+
 /// For each op, the rows of its result that are needed.
-fn needs(program: &Program) -> Vec<Need> {
+fn needs(program: &Program, taps: &[Tap]) -> Vec<Need> {
     let mut slots = vec![Need::Nothing; program.slots.len()];
     let mut needs = vec![Need::Nothing; program.ops.len()];
     fn read(slots: &mut [Need], slot: SlotId, need: Need) {
@@ -143,7 +154,8 @@ fn needs(program: &Program) -> Vec<Need> {
     fn write(slots: &mut [Need], slot: SlotId) -> Need {
         std::mem::replace(&mut slots[slot.0 as usize], Need::Nothing)
     }
-    for (op, of_op) in program.ops.iter().zip(&mut needs).rev() {
+    for (index, (op, of_op)) in program.ops.iter().zip(&mut needs).enumerate().rev() {
+        taps.iter().filter(|tap| tap.after == index).for_each(|tap| read(&mut slots, tap.x, Need::All));
         match *op {
             Op::Embed { out, .. } => *of_op = write(&mut slots, out),
             Op::RmsNorm { x, out, .. } | Op::Linear { x, out, .. } | Op::GatedAct { gate_up: x, out, .. } => {
@@ -230,6 +242,18 @@ impl Lowering<'_> {
                 self.out.instrs.push(Instr::Logits { x, weight: weight.0 as usize, softcap });
             }
         }
+        Ok(())
+    }
+
+    /// Keeps a copy of what the slot holds now, since later ops change it.
+    fn tap(&mut self, tap: &Tap) -> Result<()> {
+        let x = self.read(tap.x, Need::All)?;
+        let out = self.value(RowClass::Tokens, tap.x);
+        self.out.instrs.push(match tap.norm {
+            Some((weight, eps)) => Instr::Norm { x, weight: weight.0 as usize, eps, out },
+            None => Instr::Copy { x, out },
+        });
+        self.out.taps.push((tap.layer, out));
         Ok(())
     }
 

@@ -54,6 +54,7 @@ fn seed(index: u32, case: &Case) -> Seed {
         ropes: Vec::new(),
         identity: CacheIdentity::default(),
         cache: case.cache,
+        hidden: None,
         guide: None,
         warnings: Vec::new(),
     }

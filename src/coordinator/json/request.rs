@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 /// `max_generate_length`), `seed`, `stop` (text or array), `logprobs` (true or false) with `top_logprobs`, or `num_logprobs`,
 /// `logit_bias` {"id": number}, `extra_eos_ids`, `ignore_eos`, `apply_chat_template`, `add_generation_prompt`, `enable_thinking`,
 /// `tools`, `template_variables` (also `chat_template_kwargs`), `template_name`, `skip_special_tokens`, `plain_content`,
-/// `cache_bypass`, `cache_commit` "all" | "prompt", `cache_salt`, `save_system_prompt`, and `response_format` (OpenAI's: `text`,
+/// `cache_bypass`, `cache_commit` "all" | "prompt", `cache_salt`, `save_system_prompt`, `hidden_layer`, and `response_format` (OpenAI's: `text`,
 /// `json_object`, `json_schema`) or `guide`, an object with one of `json_object` (true), `json_schema`, `regex`, `grammar`, `choice`.
 /// `model` is accepted and has no effect: a coordinator runs one model. `n` must be 1. Null stands for a key that is left out.
 ///
@@ -90,6 +90,7 @@ fn options(fields: &mut Fields) -> Result<SequenceOptions> {
     options.logit_bias = fields.given("logit_bias").map(logit_bias).transpose()?;
     let ids = |node: Node| node.array()?.into_iter().map(Node::token).collect::<Result<Vec<_>>>();
     options.extra_eos_ids = fields.given("extra_eos_ids").map(ids).transpose()?;
+    options.hidden_layer = fields.given("hidden_layer").map(|n| n.integer("a layer, or -1")).transpose()?;
     let mut flag = |key: &str| fields.given(key).map(Node::bool).transpose();
     options.ignore_eos = flag("ignore_eos")?;
     options.apply_chat_template = flag("apply_chat_template")?;

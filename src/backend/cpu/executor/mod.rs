@@ -32,6 +32,24 @@ pub(super) struct CpuExecutor {
     limits: ExecutorLimits,
     weights: Vec<Arc<PackedMatrix>>,
     vectors: Vec<Arc<PackedVector>>,
+    /// What the last step ran.
+    compiled: Compiled,
+    /// The one for steps without taps while steps with taps run, and the last one with taps otherwise.
+    other: Option<Compiled>,
+    kv: Vec<KvPool>,
+    ropes: Ropes,
+    rows: StepRows,
+    /// Rows of the smallest table that tokens are looked up in.
+    tokens: usize,
+    logits: LazyBytes,
+    /// f32 from one row of logits to the next.
+    logits_stride: usize,
+    sampler: Sampler,
+}
+
+/// The program compiled for steps that ask for certain taps, with the memory such a step needs.
+struct Compiled {
+    layers: Vec<u32>,
     stages: Stages,
     /// Where each buffer begins in the arena.
     offsets: Vec<usize>,
@@ -42,15 +60,51 @@ pub(super) struct CpuExecutor {
     /// Partials of split attention, shared by all plans: each is merged before the next is made.
     partials: LazyBytes,
     plans: Vec<Plan>,
-    kv: Vec<KvPool>,
-    ropes: Ropes,
-    rows: StepRows,
-    /// Rows of the smallest table that tokens are looked up in.
-    tokens: usize,
-    logits: LazyBytes,
-    /// f32 from one row of logits to the next.
-    logits_stride: usize,
-    sampler: Sampler,
+}
+
+impl Compiled {
+    fn new(
+        program: &Program,
+        weights: &[Arc<PackedMatrix>],
+        vectors: &[Arc<PackedVector>],
+        limits: &ExecutorLimits,
+        threads: usize,
+        layers: &[u32],
+    ) -> Result<Self> {
+        let shapes = Shapes {
+            weights: weights.iter().map(|w| (w.rows(), w.cols())).collect(),
+            vectors: vectors.iter().map(|v| v.len()).collect(),
+        };
+        let lowered = lower::lower(program, &shapes, layers)?;
+        let stages = stages::form(program, &lowered, weights);
+        let too_large = || too_large("step buffers", limits);
+        let buffers = stages.sized(limits.max_rows, limits.max_outputs).ok_or_else(too_large)?;
+        let (offsets, arena_bytes) = arena::place(&buffers).ok_or_else(too_large)?;
+        let arena = LazyBytes::zeroed(arena_bytes, "step buffers")?;
+        arena.expect_use();
+
+        let keys = limits.pages_per_seat * limits.page_tokens;
+        let (mut plans, mut partial_floats, mut scratch_floats) = (Vec::with_capacity(stages.plans.len()), 0, 0);
+        for spec in &stages.plans {
+            let rows = match spec.class {
+                crate::backend::RowClass::Tokens => limits.max_rows,
+                crate::backend::RowClass::Outputs => limits.max_outputs,
+            };
+            let reach = spec.shape.window.map_or(keys, |window| keys.min(window + 1));
+            let capacity = Plan::partials_for(&spec.shape, reach, rows, threads);
+            partial_floats = partial_floats.max(capacity);
+            scratch_floats = scratch_floats.max(Shape::scratch_floats(&spec.shape));
+            plans.push(Plan::new(spec.shape, rows, threads, capacity));
+        }
+        let thread_bytes = (scratch_floats * 4).next_multiple_of(4096);
+        let thread_memory = LazyBytes::zeroed(thread_bytes * threads, "scratch of the threads")?;
+        let partials = LazyBytes::zeroed(partial_floats * 4, "partial attention results")?;
+        Ok(Compiled { layers: layers.to_vec(), stages, offsets, arena, thread_bytes, thread_memory, partials, plans })
+    }
+}
+
+fn too_large(what: &str, limits: &ExecutorLimits) -> Error {
+    Error::out_of_memory(format!("{what} for {} rows: their size overflows", limits.max_rows))
 }
 
 impl CpuExecutor {
@@ -65,36 +119,9 @@ impl CpuExecutor {
         check_limits(&program, limits)?;
         let weights = unpack::<PackedMatrix>(weights, "weight")?;
         let vectors = unpack::<PackedVector>(vectors, "vector")?;
-        let shapes = Shapes {
-            weights: weights.iter().map(|w| (w.rows(), w.cols())).collect(),
-            vectors: vectors.iter().map(|v| v.len()).collect(),
-        };
-        let lowered = lower::lower(&program, &shapes)?;
-        let stages = stages::form(&program, &lowered, &weights);
-        let too_large = |what: &str| Error::out_of_memory(format!("{what} for {} rows: their size overflows", limits.max_rows));
-        let buffers = stages.sized(limits.max_rows, limits.max_outputs).ok_or_else(|| too_large("step buffers"))?;
-        let (offsets, arena_bytes) = arena::place(&buffers).ok_or_else(|| too_large("step buffers"))?;
-        let arena = LazyBytes::zeroed(arena_bytes, "step buffers")?;
-        arena.expect_use();
-
-        let keys = limits.pages_per_seat * limits.page_tokens;
-        let (mut plans, mut partial_floats, mut scratch_floats) = (Vec::with_capacity(stages.plans.len()), 0, 0);
-        for spec in &stages.plans {
-            let rows = match spec.class {
-                crate::backend::RowClass::Tokens => limits.max_rows,
-                crate::backend::RowClass::Outputs => limits.max_outputs,
-            };
-            let reach = spec.shape.window.map_or(keys, |window| keys.min(window + 1));
-            let capacity = Plan::partials_for(&spec.shape, reach, rows, pool.threads());
-            partial_floats = partial_floats.max(capacity);
-            scratch_floats = scratch_floats.max(Shape::scratch_floats(&spec.shape));
-            plans.push(Plan::new(spec.shape, rows, pool.threads(), capacity));
-        }
-        let thread_bytes = (scratch_floats * 4).next_multiple_of(4096);
-        let thread_memory = LazyBytes::zeroed(thread_bytes * pool.threads(), "scratch of the threads")?;
-        let partials = LazyBytes::zeroed(partial_floats * 4, "partial attention results")?;
+        let compiled = Compiled::new(&program, &weights, &vectors, limits, pool.threads(), &[])?;
         let logits_stride = program.vocab.next_multiple_of(16);
-        let logits_bytes = logits_stride.checked_mul(4 * limits.max_outputs).ok_or_else(|| too_large("logits"))?;
+        let logits_bytes = logits_stride.checked_mul(4 * limits.max_outputs).ok_or_else(|| too_large("logits", limits))?;
         let logits = LazyBytes::zeroed(logits_bytes, "logits")?;
         let mut kv = Vec::with_capacity(program.kv_groups.len());
         for (index, group) in program.kv_groups.iter().enumerate() {
@@ -115,22 +142,39 @@ impl CpuExecutor {
             program,
             weights,
             vectors,
-            stages,
-            offsets,
-            arena,
-            thread_bytes,
-            thread_memory,
-            partials,
-            plans,
+            compiled,
+            other: None,
             kv,
             logits,
             logits_stride,
         })
     }
 
+    /// Makes `compiled` the one for these taps.
+    fn compile_for(&mut self, layers: &[u32]) -> Result<()> {
+        if self.compiled.layers == layers {
+            return Ok(());
+        }
+        if self.other.as_ref().is_none_or(|other| other.layers != layers) {
+            let threads = self.pool.threads();
+            let made = Compiled::new(&self.program, &self.weights, &self.vectors, &self.limits, threads, layers)?;
+            if self.compiled.layers.is_empty() {
+                self.other = Some(made);
+            } else {
+                // The one without taps, which all steps but a few run, is `other` and stays.
+                self.compiled = made;
+                return Ok(());
+            }
+        }
+        if let Some(other) = &mut self.other {
+            std::mem::swap(&mut self.compiled, other);
+        }
+        Ok(())
+    }
+
     fn buffer(&self, id: usize) -> (*mut u8, &BufferSpec) {
         // SAFETY: the arena was sized for all buffers at their offsets.
-        (unsafe { self.arena.start().add(self.offsets[id]) }, &self.stages.buffers[id])
+        (unsafe { self.compiled.arena.start().add(self.compiled.offsets[id]) }, &self.compiled.stages.buffers[id])
     }
 }
 
@@ -156,6 +200,7 @@ impl Executor for CpuExecutor {
         // The logits of the last step are gone whatever comes of this one.
         self.rows.outputs = 0;
         check::check(batch, &self.program, &self.limits, self.tokens)?;
+        self.compile_for(batch.taps)?;
         self.run(batch).inspect_err(|_| self.rows.outputs = 0)
     }
 
@@ -187,12 +232,40 @@ impl Executor for CpuExecutor {
         Ok(())
     }
 
+    fn has_taps(&self) -> bool {
+        true
+    }
+
+    fn read_tap(&mut self, layer: u32, first_row: usize, into: &mut [f32]) -> Result<()> {
+        let tapped = self.compiled.stages.taps.iter().find(|(tapped, _)| *tapped == layer);
+        let Some(&(_, buffer)) = tapped else {
+            return Err(Error::invalid(format!("hidden states of layer {layer}: the last step did not ask for them")));
+        };
+        let width = self.compiled.stages.buffers[buffer].width;
+        let rows = into.len() / width;
+        if !into.len().is_multiple_of(width) || first_row + rows > self.rows.rows {
+            return Err(Error::invalid(format!(
+                "{} values from row {first_row} on, expected rows of {width} within the step's {}",
+                into.len(),
+                self.rows.rows
+            )));
+        }
+        for (row, into) in (first_row..).zip(into.chunks_exact_mut(width)) {
+            let (start, spec) = self.buffer(buffer);
+            // SAFETY: a row of the last step, which nobody writes now.
+            into.copy_from_slice(unsafe { std::slice::from_raw_parts(start.add(row * spec.row_bytes).cast::<f32>(), width) });
+        }
+        Ok(())
+    }
+
     fn set_rope(&mut self, rope: RopeId, seat: u32, table: Option<&RopeTable>) -> Result<()> {
         self.ropes.set(rope.0 as usize, seat as usize, table)
     }
 
     fn memory(&self) -> MemoryUse {
-        let scratch = [&self.arena, &self.thread_memory, &self.partials, &self.logits].iter().map(|m| m.len() as u64).sum();
+        let compiled = std::iter::once(&self.compiled).chain(&self.other);
+        let memory = compiled.flat_map(|c| [&c.arena, &c.thread_memory, &c.partials]).chain([&self.logits]);
+        let scratch = memory.map(|m| m.len() as u64).sum();
         MemoryUse { kv: self.kv.iter().map(|kv| kv.bytes() as u64).sum(), scratch }
     }
 }

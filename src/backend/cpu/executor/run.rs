@@ -32,12 +32,12 @@ impl CpuExecutor {
     /// Runs a batch that was checked.
     pub(super) fn run(&mut self, batch: &StepBatch<'_>) -> Result<()> {
         self.rows.fill(batch);
-        for (plan, spec) in self.plans.iter_mut().zip(&self.stages.plans) {
+        for (plan, spec) in self.compiled.plans.iter_mut().zip(&self.compiled.stages.plans) {
             let (positions, spans) = self.rows.queries(spec.class);
             plan.build(spans.iter().copied(), positions);
         }
         let step = Step { executor: self, batch };
-        let stages = &self.stages.stages;
+        let stages = &self.compiled.stages.stages;
         let _env = FpEnv::enter();
         let first = step.light_end(0);
         for stage in &stages[..first] {
@@ -66,7 +66,7 @@ impl CpuExecutor {
 impl Step<'_> {
     /// The first stage from `at` on that is not done alone.
     fn light_end(&self, at: usize) -> usize {
-        let stages = &self.executor.stages.stages;
+        let stages = &self.executor.compiled.stages.stages;
         let is_light = |stage: &Stage| match stage {
             Stage::Rows { cost, .. } => self.rows(stage) * cost <= ALONE,
             _ => self.rows(stage) == 0,
@@ -155,21 +155,23 @@ impl Step<'_> {
 
     fn attention(&self, plan: usize, attention: &AttentionLayer, qkv: BufferId, out: BufferId, member: &Member<'_>) {
         let executor = self.executor;
-        let plan = &executor.plans[plan];
+        let plan = &executor.compiled.plans[plan];
         let keys =
             Keys { pool: &executor.kv[attention.group], layer: attention.layer, table: self.batch.page_tables[attention.group] };
-        let (out_class, out_stride) = (executor.stages.buffers[out].class, executor.stages.buffers[out].row_bytes / 4);
+        let (out_class, out_stride) =
+            (executor.compiled.stages.buffers[out].class, executor.compiled.stages.buffers[out].row_bytes / 4);
         let (positions, _) = executor.rows.queries(out_class);
-        let query_stride = executor.stages.buffers[qkv].row_bytes / 4;
+        let query_stride = executor.compiled.stages.buffers[qkv].row_bytes / 4;
         // SAFETY: a member's own part of the memory.
-        let scratch = unsafe { executor.thread_memory.start().add(member.index * executor.thread_bytes).cast() };
+        let scratch =
+            unsafe { executor.compiled.thread_memory.start().add(member.index * executor.compiled.thread_bytes).cast() };
         while let Some(range) = member.claim(plan.tasks(), 1) {
             let work = plan.task(range.start);
             let extent = match work.part {
                 Part::All => Extent::All { out: self.row(out, work.rows.0), out_stride },
                 Part::Chunk { index, partials } => {
                     // SAFETY: the plan stays within the memory of partials.
-                    Extent::Chunk { index, partials: unsafe { executor.partials.start().cast::<f32>().add(partials) } }
+                    Extent::Chunk { index, partials: unsafe { executor.compiled.partials.start().cast::<f32>().add(partials) } }
                 }
             };
             let task = TaskKernel {
@@ -198,19 +200,19 @@ impl Step<'_> {
     /// # Safety
     /// Nobody writes the row meanwhile.
     unsafe fn row_values(&self, buffer: BufferId, row: usize) -> &[f32] {
-        std::slice::from_raw_parts(self.row(buffer, row), self.executor.stages.buffers[buffer].width)
+        std::slice::from_raw_parts(self.row(buffer, row), self.executor.compiled.stages.buffers[buffer].width)
     }
 
     /// # Safety
     /// Nobody else accesses the row meanwhile.
     #[allow(clippy::mut_from_ref)]
     unsafe fn row_values_mut(&self, buffer: BufferId, row: usize) -> &mut [f32] {
-        std::slice::from_raw_parts_mut(self.row(buffer, row), self.executor.stages.buffers[buffer].width)
+        std::slice::from_raw_parts_mut(self.row(buffer, row), self.executor.compiled.stages.buffers[buffer].width)
     }
 
     fn row_ops(&self, ops: &Range<usize>, rows: Range<usize>) {
         for row in rows {
-            for op in &self.executor.stages.ops[ops.clone()] {
+            for op in &self.executor.compiled.stages.ops[ops.clone()] {
                 // SAFETY: the rows of a stage are shared out between members, so this member alone touches this one.
                 unsafe { self.row_op(op, row) };
             }
@@ -222,7 +224,7 @@ impl Step<'_> {
     unsafe fn row_op(&self, op: &RowOp, row: usize) {
         let executor = self.executor;
         let level = executor.level;
-        let width = |buffer: BufferId| executor.stages.buffers[buffer].width;
+        let width = |buffer: BufferId| executor.compiled.stages.buffers[buffer].width;
         match *op {
             RowOp::Angles { rope, out } => {
                 let seat = executor.rows.seats[row] as usize;
@@ -263,7 +265,7 @@ impl Step<'_> {
                 dispatch(level, kernel);
             }
             RowOp::Merge { plan, out } => {
-                let plan = &executor.plans[plan];
+                let plan = &executor.compiled.plans[plan];
                 if !plan.is_split() {
                     return;
                 }
@@ -271,7 +273,7 @@ impl Step<'_> {
                 for head in 0..shape.heads {
                     let Some(merge) = plan.merge(row, head) else { return };
                     let kernel = MergeKernel {
-                        partials: executor.partials.start().cast::<f32>().add(merge.first),
+                        partials: executor.compiled.partials.start().cast::<f32>().add(merge.first),
                         stride: merge.stride,
                         chunks: merge.chunks,
                         value_width: shape.value_width,

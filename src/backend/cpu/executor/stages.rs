@@ -130,6 +130,8 @@ pub(super) struct Stages {
     pub buffers: Vec<BufferSpec>,
     pub lifetimes: Vec<(usize, usize)>,
     pub plans: Vec<PlanSpec>,
+    /// Buffers of hidden states, by layer.
+    pub taps: Vec<(u32, BufferId)>,
 }
 
 /// Forms the stages of a lowered program.
@@ -138,7 +140,14 @@ pub(super) fn form(program: &Program, lowered: &Lowered, weights: &[Arc<PackedMa
         program,
         lowered,
         weights,
-        out: Stages { stages: Vec::new(), ops: Vec::new(), buffers: Vec::new(), lifetimes: Vec::new(), plans: Vec::new() },
+        out: Stages {
+            stages: Vec::new(),
+            ops: Vec::new(),
+            buffers: Vec::new(),
+            lifetimes: Vec::new(),
+            plans: Vec::new(),
+            taps: Vec::new(),
+        },
         angles: HashMap::new(),
         converted: HashMap::new(),
     };
@@ -150,6 +159,11 @@ pub(super) fn form(program: &Program, lowered: &Lowered, weights: &[Arc<PackedMa
     while at < lowered.instrs.len() {
         at += former.instr(at);
     }
+    // Read when the step is over.
+    for &(_, value) in &lowered.taps {
+        former.touch(value);
+    }
+    former.out.taps = lowered.taps.clone();
     former.out
 }
 
