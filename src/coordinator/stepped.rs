@@ -135,7 +135,7 @@ impl SteppedExecution {
             return Err(Error::state(format!("prefill of resident {}: its prompt is in place", resident.slot)));
         }
         let rows = state.rank.prefill_rows(resident, std::iter::empty())?.min(state.chunks.alone);
-        state.run(StepPlan { prefill: vec![(resident, rows)], decode: Vec::new() })?;
+        state.run_planned(|plan| plan.prefill.push((resident, rows)))?;
         Ok(match state.rank.is_prefilling(resident) {
             Ok(true) => state.rank.pending(resident)?,
             _ => 0,
@@ -144,7 +144,7 @@ impl SteppedExecution {
 
     /// One token for each of `residents`, all or some of those whose prompts are in place.
     pub fn decode(&self, residents: &[ResidentRef]) -> Result<()> {
-        self.step(StepPlan { prefill: Vec::new(), decode: residents.to_vec() })
+        self.lock()?.run_planned(|plan| plan.decode.extend_from_slice(residents))
     }
 
     /// Prompt chunks and decode ticks in one pass of the model.
@@ -152,7 +152,7 @@ impl SteppedExecution {
     /// Errors: INVALID_ARGUMENT (an empty plan, a stale or repeated resident, too many rows), STATE (a decode before the prompt's
     /// end), NO_CAPACITY (pages are short: nothing has changed).
     pub fn step(&self, plan: StepPlan) -> Result<()> {
-        self.lock()?.run(plan)
+        self.lock()?.run(&plan)
     }
 
     /// Ends a resident now, as cancelled; its result is the step's.
@@ -249,12 +249,22 @@ impl State {
         }
     }
 
-    fn run(&mut self, plan: StepPlan) -> Result<()> {
+    fn run(&mut self, plan: &StepPlan) -> Result<()> {
         if plan.is_empty() {
             return Err(Error::invalid("step: an empty plan, expected at least one resident"));
         }
         self.lead();
-        self.execute(&plan)
+        self.execute(plan)
+    }
+
+    /// Runs what `fill` plans, in memory that is reused from step to step.
+    fn run_planned(&mut self, fill: impl FnOnce(&mut StepPlan)) -> Result<()> {
+        let mut plan = std::mem::take(&mut self.plan);
+        plan.clear();
+        fill(&mut plan);
+        let outcome = self.run(&plan);
+        self.plan = plan;
+        outcome
     }
 
     /// Makes room for a step's result, behind what has not been read of the founding prefill's.

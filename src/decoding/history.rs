@@ -12,8 +12,10 @@ pub struct TokenHistory {
 }
 
 impl TokenHistory {
-    pub fn from_prompt(prompt: &[u32]) -> Self {
-        let mut history = TokenHistory::default();
+    /// With room for `expected` tokens of output, so that counting them allocates nothing.
+    pub fn from_prompt(prompt: &[u32], expected: usize) -> Self {
+        let most = prompt.len() + expected;
+        let mut history = TokenHistory { counts: Vec::with_capacity(most), index: HashMap::with_capacity(most) };
         for &token in prompt {
             history.entry(token).in_prompt = true;
         }
@@ -43,7 +45,7 @@ mod tests {
 
     #[test]
     fn prompt_and_output_are_counted_apart() {
-        let mut history = TokenHistory::from_prompt(&[5, 5, 7]);
+        let mut history = TokenHistory::from_prompt(&[5, 5, 7], 3);
         history.push_output(7);
         history.push_output(9);
         history.push_output(9);

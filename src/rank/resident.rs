@@ -133,7 +133,7 @@ impl Sequence {
         let guided = guide.is_some();
         let (guide, guide_after) = guide.map_or((None, None), |g| (Some(g.guide), g.after));
         let expected = (settings.max_new_tokens as usize).min(RESERVED_OUTPUT);
-        let history = settings.sampling.has_penalties().then(|| TokenHistory::from_prompt(&prompt));
+        let history = settings.sampling.has_penalties().then(|| TokenHistory::from_prompt(&prompt, expected));
         let output = Output::new(tokenizer, &stops, settings.skip_special_tokens, 8 * expected);
         let logprobs = settings.num_logprobs.map_or_else(Logprobs::default, |k| Logprobs::with_capacity(expected, k as usize));
         let prompt_len = prompt.len() as u32;

@@ -27,6 +27,15 @@ pub struct StreamChunk {
     pub reason: FinishReason,
 }
 
+/// Bytes made room for in a chunk's text, more than nearly every token has.
+const CHUNK_ROOM: usize = 128;
+
+impl StreamChunk {
+    fn empty() -> Self {
+        StreamChunk { text: String::with_capacity(CHUNK_ROOM), ..StreamChunk::default() }
+    }
+}
+
 /// See the module's documentation. Created by the host, attached to one sequence of one request.
 pub struct StreamChannel {
     state: Mutex<State>,
@@ -53,7 +62,7 @@ const SKIP_UNSET: u32 = 2;
 impl StreamChannel {
     pub fn new() -> Arc<Self> {
         Arc::new(StreamChannel {
-            state: Mutex::new(State::default()),
+            state: Mutex::new(State { pending: StreamChunk::empty(), ..State::default() }),
             arrived: Condvar::new(),
             cancelled: AtomicBool::new(false),
             attached: AtomicBool::new(false),
@@ -225,7 +234,7 @@ impl Drop for StreamProducer {
 
 impl State {
     fn flush(&mut self) {
-        let empty = self.spare.pop().unwrap_or_default();
+        let empty = self.spare.pop().unwrap_or_else(StreamChunk::empty);
         let chunk = std::mem::replace(&mut self.pending, empty);
         self.chunks.push_back(chunk);
     }

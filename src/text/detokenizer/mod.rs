@@ -17,6 +17,9 @@ use stage::StageState;
 
 use super::tokenizer::Tokenizer;
 
+/// Bytes made room for where a token's text goes: few tokens of any vocabulary are longer, so a stream hardly ever allocates.
+const TOKEN_ROOM: usize = 128;
+
 /// The text of one sequence of tokens as it grows.
 ///
 /// At most 3 bytes are held back, those of a character that is not complete yet (FIELD_CASES 28). Bytes that never become a character
@@ -32,7 +35,7 @@ pub struct Detokenizer {
 impl Detokenizer {
     /// `skip_special`: special tokens have no text.
     pub fn new(skip_special: bool) -> Self {
-        Detokenizer { skip_special, ..Detokenizer::default() }
+        Detokenizer { skip_special, states: Vec::new(), text: String::with_capacity(TOKEN_ROOM) }
     }
 
     /// Takes the next token and returns the text that is finished by it, which may be empty. Ids without a token have no text.

@@ -37,7 +37,7 @@ impl Pipeline {
     }
 
     pub(super) fn prepare(&self, states: &mut Vec<StageState>) {
-        states.resize_with(self.stages.len(), StageState::default);
+        states.resize_with(self.stages.len(), StageState::new);
     }
 
     pub(super) fn push(&self, states: &mut [StageState], token: &str, out: &mut String) {

@@ -72,6 +72,11 @@ pub(super) struct StageState {
 }
 
 impl StageState {
+    pub(super) fn new() -> Self {
+        let room = || String::with_capacity(super::TOKEN_ROOM);
+        StageState { held: room(), scratch: room(), ..StageState::default() }
+    }
+
     pub(super) fn pending(&self) -> &[u8] {
         &self.bytes[..self.byte_count]
     }
