@@ -239,3 +239,6 @@ fn adjust(logits: &[f32], row: &SampleRow<'_>, into: &mut Vec<f32>) -> Result<()
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;
