@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use tokenizers::{Encoding, Model, OffsetType, PreTokenizedString, PreTokenizer};
+use tokenizers::{Encoding, Model, OffsetType, PreTokenizedString, PreTokenizer, Token};
 
 use super::Tokenizer;
 use crate::error::{Error, Result};
@@ -24,18 +24,49 @@ impl Tokenizer {
     /// As [`Self::encode_parsed`], but no special token spans one of the byte offsets in `barriers` (ascending).
     pub(super) fn encode_protected(&self, text: &str, barriers: &[usize]) -> Result<Vec<u32>> {
         guarded(|| {
-            let split = super::protect::extract(&self.inner, text, barriers)?;
-            self.inner.post_process(self.encode_split(split)?, None, false)
+            let mut split = super::protect::extract(&self.inner, text, barriers)?;
+            self.pre_tokenize(&mut split)?;
+            split.tokenize(|piece| self.spell(piece.get()))?;
+            self.inner.post_process(split.into_encoding(None, 0, OffsetType::None)?, None, false)
         })
+    }
+
+    /// Tokens of a piece of text, none of them a control token: a model whose vocabulary holds their texts (Unigram's does) would make
+    /// them of text. Where it does, the text is cut behind the first character of each and its parts are spelt on their own.
+    fn spell(&self, text: &str) -> tokenizers::Result<Vec<Token>> {
+        let mut cuts = Vec::new();
+        loop {
+            let (mut tokens, mut forged) = (Vec::new(), Vec::new());
+            let mut from = 0;
+            for to in cuts.iter().copied().chain([text.len()]) {
+                for mut token in self.inner.get_model().tokenize(&text[from..to])? {
+                    token.offsets = (from + token.offsets.0, from + token.offsets.1);
+                    let (start, end) = token.offsets;
+                    if self.is_control(token.id) && Some(token.id) != self.special.unk {
+                        let first = text[start..end].chars().next().map_or(end, |c| start + c.len_utf8());
+                        forged.extend((first < end).then_some(first));
+                    }
+                    tokens.push(token);
+                }
+                from = to;
+            }
+            if forged.is_empty() {
+                return Ok(tokens);
+            }
+            cuts.extend(forged);
+            cuts.sort_unstable();
+        }
     }
 
     /// The steps behind the splitting at added tokens.
     fn encode_split(&self, mut split: PreTokenizedString) -> tokenizers::Result<Encoding> {
-        if let Some(pre_tokenizer) = self.inner.get_pre_tokenizer() {
-            pre_tokenizer.pre_tokenize(&mut split)?;
-        }
+        self.pre_tokenize(&mut split)?;
         self.inner.get_model().tokenize_in_pretokenized(&mut split, None)?;
         split.into_encoding(None, 0, OffsetType::None)
+    }
+
+    fn pre_tokenize(&self, split: &mut PreTokenizedString) -> tokenizers::Result<()> {
+        self.inner.get_pre_tokenizer().map_or(Ok(()), |pre_tokenizer| pre_tokenizer.pre_tokenize(split))
     }
 }
 

@@ -7,12 +7,15 @@
 use std::collections::HashMap;
 
 use tokenizers::normalizer::Range;
+use tokenizers::normalizers::NormalizerWrapper;
 use tokenizers::{AddedToken, NormalizedString, Normalizer, PreTokenizedString, Token};
 
 /// The special tokens' texts, for finding them in user text.
 #[derive(Debug)]
 pub(crate) struct ControlTexts {
     matcher: Matcher,
+    /// Text may become a special token only by being normalised: `＜s＞` by NFKC, `<S>` by lower-casing.
+    normalizer: Option<NormalizerWrapper>,
     /// Characters that special tokens end with.
     last: Vec<char>,
 }
@@ -24,7 +27,7 @@ impl ControlTexts {
         let mut last: Vec<char> = matcher.entries.keys().filter_map(|text| text.chars().next_back()).collect();
         last.sort_unstable();
         last.dedup();
-        ControlTexts { matcher, last }
+        ControlTexts { matcher, normalizer: inner.get_normalizer().cloned(), last }
     }
 
     /// Byte offsets in `text` where a barrier keeps special tokens from arising, alone or together with what a template puts before
@@ -42,9 +45,35 @@ impl ControlTexts {
         found.extend(ends.into_iter().filter(|&end| self.could_continue(&text[..end])));
         let starts = [0, text.len() - text.trim_start().len()];
         found.extend(starts.into_iter().filter(|&start| self.could_have_begun(&text[start..])));
+        self.barriers_of_normalized(text, &mut found);
         found.sort_unstable();
         found.dedup();
         found
+    }
+
+    /// Adds the barriers that `text` needs for what it becomes when it is normalised.
+    fn barriers_of_normalized(&self, text: &str, found: &mut Vec<usize>) {
+        let Some(normalizer) = &self.normalizer else { return };
+        let mut normal = NormalizedString::from(text);
+        if normalizer.normalize(&mut normal).is_err() || normal.get() == text {
+            return;
+        }
+        let original = |range| normal.convert_offsets(Range::Normalized(range));
+        for (at, c) in normal.get().char_indices() {
+            for (length, _) in self.matcher.candidates(normal.get(), at) {
+                if let (Some(first), Some(whole)) = (original(at..at + c.len_utf8()), original(at..at + length))
+                    && first.end < whole.end
+                {
+                    found.push(first.end);
+                }
+            }
+        }
+        if self.could_continue(normal.get().trim_end()) {
+            found.extend([text.len(), text.trim_end().len()]);
+        }
+        if self.could_have_begun(normal.get().trim_start()) {
+            found.extend([0, text.len() - text.trim_start().len()]);
+        }
     }
 
     /// Whether `text` ends with the beginning of a special token.
