@@ -218,3 +218,35 @@ fn the_clock_is_now_unless_it_is_pinned() {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs() as i64;
     assert!((year - now).abs() < 60);
 }
+
+/// FIELD_CASES 20, 21: the BOS that a template writes stays, whether or not the tokenizer adds one to raw text, and is the only one.
+#[test]
+fn a_templates_own_bos_stays_and_is_the_only_one() {
+    for adds in [true, false] {
+        let mut file = json!({
+            "model": {"type": "BPE", "vocab": {"a": 0, "<s>": 1}, "merges": []},
+            "added_tokens": [{"id": 1, "content": "<s>", "special": true, "single_word": false, "lstrip": false, "rstrip": false, "normalized": false}],
+        });
+        if adds {
+            let bos = json!({"SpecialToken": {"id": "<s>", "type_id": 0}});
+            let text = json!({"Sequence": {"id": "A", "type_id": 0}});
+            file["post_processor"] = json!({
+                "type": "TemplateProcessing", "single": [bos, text], "pair": [bos, text],
+                "special_tokens": {"<s>": {"id": "<s>", "ids": [1], "tokens": ["<s>"]}},
+            });
+        }
+        let config = json!({"bos_token": "<s>", "add_bos_token": adds});
+        let config = TokenizerConfig::from_json(Some(&config), None).unwrap();
+        let tokenizer = Tokenizer::from_json(file.to_string().as_bytes(), &config).unwrap();
+        let template = ChatTemplate::new(TemplateSources::single("{{ bos_token }}{{ messages[0].content }}"), &tokenizer);
+        let messages = [Message::new("user", "a<s>a")];
+        for (plain_content, expected) in [(false, [1, 0, 1, 0].as_slice()), (true, [1, 0].as_slice())] {
+            let input = RenderInput { messages: &messages, plain_content, ..RenderInput::default() };
+            let ids = tokenizer.encode_rendered(&template.render(&input).unwrap()).unwrap();
+            assert!(
+                ids.starts_with(&expected[..2]) && ids.iter().filter(|&&id| id == 1).count() == expected.len() / 2,
+                "{ids:?}"
+            );
+        }
+    }
+}
