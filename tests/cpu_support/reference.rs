@@ -107,7 +107,15 @@ fn erf(x: f64) -> f64 {
     sum * std::f64::consts::FRAC_2_SQRT_PI
 }
 
-fn rope(model: &Model, x: &mut [f64], position: usize, a: &AttentionLayer, q_norm: Option<HeadNorm>, k_norm: Option<HeadNorm>) {
+/// Norms and rotates the q and k parts of a row at `position`, in place.
+pub fn rope(
+    model: &Model,
+    x: &mut [f64],
+    position: usize,
+    a: &AttentionLayer,
+    q_norm: Option<HeadNorm>,
+    k_norm: Option<HeadNorm>,
+) {
     let table = &model.program.ropes[a.rope.0 as usize];
     let half = table.inv_freq.len();
     for head in 0..a.heads + a.kv_heads {
@@ -117,7 +125,8 @@ fn rope(model: &Model, x: &mut [f64], position: usize, a: &AttentionLayer, q_nor
             x.copy_from_slice(&normed);
         }
         for i in 0..half {
-            let (sin, cos) = (position as f64 * f64::from(table.inv_freq[i])).sin_cos();
+            // The angle is an f32 in the definition of rotary embeddings that models were trained with.
+            let (sin, cos) = f64::from(position as f32 * table.inv_freq[i]).sin_cos();
             let factor = f64::from(table.factor);
             let (p, q) = (x[i], x[i + half]);
             x[i] = (p * cos - q * sin) * factor;
@@ -126,7 +135,8 @@ fn rope(model: &Model, x: &mut [f64], position: usize, a: &AttentionLayer, q_nor
     }
 }
 
-fn attend(qkv: &[Vec<f64>], row: usize, a: &AttentionLayer) -> Vec<f64> {
+/// Attention of one row over the rows before it: `[heads * head_dim]`.
+pub fn attend(qkv: &[Vec<f64>], row: usize, a: &AttentionLayer) -> Vec<f64> {
     let first = a.window.map_or(0, |w| (row + 1).saturating_sub(w));
     let mut out = Vec::with_capacity(a.heads * a.head_dim);
     for head in 0..a.heads {
