@@ -115,7 +115,7 @@ fn opens() {
     }
 }
 
-/// FIELD_CASES 131: every function with each pointer null in turn, and with freed, foreign and made-up handles. The program is written
+/// FIELD_CASES 131, 134: every function with each pointer null in turn, and with freed, foreign and made-up handles. The program is written
 /// from the header, so that no function is left out.
 #[test]
 fn every_function_with_each_argument_wrong() {
