@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use support::data;
 use tactus::artifacts::{LoadOptions, ModelArtifacts};
 use tactus::text::{
-    ChatTemplate, Content, EncodeOptions, Message, Part, RenderInput, TemplateSources, Tokenizer, TokenizerConfig,
+    ChatTemplate, Content, EncodeOptions, GgufVocab, Message, Part, RenderInput, TemplateSources, Tokenizer, TokenizerConfig,
 };
 
 const KINDS: [&str; 8] =
@@ -19,6 +19,28 @@ fn tokenizer(kind: &str) -> Tokenizer {
     let file = |name: &str| std::fs::read(data(&format!("text/tokenizers/{kind}/{name}"))).unwrap();
     let config = serde_json::from_slice(&file("tokenizer_config.json")).unwrap();
     Tokenizer::from_json(&file("tokenizer.json"), &TokenizerConfig::from_json(Some(&config), None).unwrap()).unwrap()
+}
+
+/// Every kind of `tokenizer.json`, and SentencePiece vocabularies of GGUF files, whose pieces are merged by score.
+fn every_kind() -> Vec<(String, Tokenizer)> {
+    let golden = std::fs::read(data("text/gguf_sentencepiece.json")).unwrap();
+    let golden: serde_json::Value = serde_json::from_slice(&golden).unwrap();
+    let numbers = |name: &str| golden[name].as_array().unwrap().iter().map(|n| n.as_f64().unwrap()).collect::<Vec<_>>();
+    let stored = [true, false].map(|prefix| {
+        let vocab = GgufVocab {
+            model: "llama",
+            tokens: golden["tokens"].as_array().unwrap().iter().map(|text| text.as_str().unwrap().as_bytes()).collect(),
+            scores: numbers("scores").into_iter().map(|score| score as f32).collect(),
+            token_types: numbers("types").into_iter().map(|kind| kind as i64).collect(),
+            bos: Some(1),
+            eos: Some(2),
+            unk: Some(0),
+            add_space_prefix: Some(prefix),
+            ..GgufVocab::default()
+        };
+        (format!("gguf sentencepiece, prefix {prefix}"), Tokenizer::from_gguf(&vocab).unwrap())
+    });
+    KINDS.into_iter().map(|kind| (kind.to_owned(), tokenizer(kind))).chain(stored).collect()
 }
 
 /// Texts of the tokenizer's control tokens.
@@ -47,7 +69,7 @@ fn templates(open: &str, close: &str) -> Vec<String> {
         around(&format!("{head}{{{{ m.content }}}}{tail}")),
         around(&format!("{{{{ '{head}' + m.content | trim + '{tail}' }}}}")),
         around("{{ m.content }}{{ m.content }}"),
-        around("{% for line in m.content.split('\\n') %}{{ line }}{% endfor %}"),
+        around("{% for line in m.content.split('\\n') %}{{ line }}\n{% endfor %}"),
     ]
 }
 
@@ -84,8 +106,7 @@ fn contents(texts: Vec<String>) -> impl Strategy<Value = String> {
 
 #[test]
 fn user_text_forges_no_control_token_in_any_kind_of_tokenizer() {
-    for kind in KINDS {
-        let tokenizer = tokenizer(kind);
+    for (kind, tokenizer) in every_kind() {
         let texts = controls(&tokenizer);
         let unk = tokenizer.unk().and_then(|id| tokenizer.token_text(id));
         let mut markers = texts.iter().filter(|text| Some(text.as_str()) != unk);
@@ -99,7 +120,7 @@ fn user_text_forges_no_control_token_in_any_kind_of_tokenizer() {
                 prop_assume!(!content.trim().is_empty());
                 let (text, ids) = encoded(&template, &tokenizer, &chat(&content), true);
                 prop_assert_eq!(steering(&tokenizer, &ids), honest.clone(), "{}: {:?} in {:?}", kind, content, text);
-                if matches!(kind, "byte-level" | "llama3") {
+                if matches!(kind.as_str(), "byte-level" | "llama3") {
                     prop_assert_eq!(tokenizer.decode(&ids, false), text, "{}: the content is not given back", kind);
                 }
                 // The same pieces as two parts of one message.
@@ -117,8 +138,7 @@ fn user_text_forges_no_control_token_in_any_kind_of_tokenizer() {
 /// With the option off, and in what the assistant said, texts of control tokens are tokens, as transformers has it.
 #[test]
 fn the_option_and_the_assistant_keep_their_control_tokens() {
-    for kind in KINDS {
-        let tokenizer = tokenizer(kind);
+    for (kind, tokenizer) in every_kind() {
         let texts = controls(&tokenizer);
         let source = "{% for m in messages %}{{ m.content }}{% endfor %}";
         let template = ChatTemplate::new(TemplateSources::single(source), &tokenizer);
