@@ -55,7 +55,13 @@ fn ids_are_those_of_the_library() {
         let around = [ids(&case["around"][0]), parsed.clone(), ids(&case["around"][1])].concat();
         same("with BOS and EOS", encode(true, true), around)?;
         let plain = case.get("plain").map_or(parsed, ids);
-        same("special tokens not parsed", encode(false, false), plain)
+        let found = encode(false, false);
+        // The library's Unigram makes control tokens of their texts even so; we never do (FIELD_CASES 22).
+        let steers = |ids: &[u32]| ids.iter().any(|&id| tokenizer.is_control(id) && Some(id) != tokenizer.unk());
+        if steers(&plain) {
+            return same("control tokens of plain text", steers(&found), false);
+        }
+        same("special tokens not parsed", found, plain)
     });
 }
 

@@ -13,7 +13,7 @@ impl Tokenizer {
         guarded(|| self.inner.encode_fast(text, add_special))
     }
 
-    /// As [`Self::encode_parsed`], with special tokens not looked for.
+    /// As [`Self::encode_parsed`], with special tokens not looked for, and none made of text.
     pub(super) fn encode_plain(&self, text: &str, add_special: bool) -> Result<Vec<u32>> {
         guarded(|| {
             let split = self.plain.extract_and_normalize(self.inner.get_normalizer(), text);
@@ -24,11 +24,18 @@ impl Tokenizer {
     /// As [`Self::encode_parsed`], but no special token spans one of the byte offsets in `barriers` (ascending).
     pub(super) fn encode_protected(&self, text: &str, barriers: &[usize]) -> Result<Vec<u32>> {
         guarded(|| {
-            let mut split = super::protect::extract(&self.inner, text, barriers)?;
-            self.pre_tokenize(&mut split)?;
-            split.tokenize(|piece| self.spell(piece.get()))?;
-            self.inner.post_process(split.into_encoding(None, 0, OffsetType::None)?, None, false)
+            let split = super::protect::extract(&self.inner, text, barriers)?;
+            self.inner.post_process(self.encode_split(split)?, None, false)
         })
+    }
+
+    /// The steps behind the splitting at added tokens.
+    fn encode_split(&self, mut split: PreTokenizedString) -> tokenizers::Result<Encoding> {
+        if let Some(pre_tokenizer) = self.inner.get_pre_tokenizer() {
+            pre_tokenizer.pre_tokenize(&mut split)?;
+        }
+        split.tokenize(|piece| self.spell(piece.get()))?;
+        split.into_encoding(None, 0, OffsetType::None)
     }
 
     /// Tokens of a piece of text, none of them a control token: a model whose vocabulary holds their texts (Unigram's does) would make
@@ -41,10 +48,12 @@ impl Tokenizer {
             for to in cuts.iter().copied().chain([text.len()]) {
                 for mut token in self.inner.get_model().tokenize(&text[from..to])? {
                     token.offsets = (from + token.offsets.0, from + token.offsets.1);
-                    let (start, end) = token.offsets;
-                    if self.is_control(token.id) && Some(token.id) != self.special.unk {
-                        let first = text[start..end].chars().next().map_or(end, |c| start + c.len_utf8());
-                        forged.extend((first < end).then_some(first));
+                    // An unknown token stands for text that is not its own.
+                    let spelt =
+                        text.get(token.offsets.0..token.offsets.1).filter(|&spelt| self.token_text(token.id) == Some(spelt));
+                    if let Some(spelt) = spelt.filter(|_| self.is_control(token.id) && Some(token.id) != self.special.unk) {
+                        let first = spelt.chars().next().map_or(0, char::len_utf8);
+                        forged.extend((first < spelt.len()).then_some(token.offsets.0 + first));
                     }
                     tokens.push(token);
                 }
@@ -56,17 +65,6 @@ impl Tokenizer {
             cuts.extend(forged);
             cuts.sort_unstable();
         }
-    }
-
-    /// The steps behind the splitting at added tokens.
-    fn encode_split(&self, mut split: PreTokenizedString) -> tokenizers::Result<Encoding> {
-        self.pre_tokenize(&mut split)?;
-        self.inner.get_model().tokenize_in_pretokenized(&mut split, None)?;
-        split.into_encoding(None, 0, OffsetType::None)
-    }
-
-    fn pre_tokenize(&self, split: &mut PreTokenizedString) -> tokenizers::Result<()> {
-        self.inner.get_pre_tokenizer().map_or(Ok(()), |pre_tokenizer| pre_tokenizer.pre_tokenize(split))
     }
 }
 

@@ -30,7 +30,7 @@ pub struct EncodeOptions {
     /// Add BOS and EOS where the tokenizer's own rules say so. A text that begins with the BOS text already then has two
     /// (FIELD_CASES 20).
     pub add_special: bool,
-    /// Texts of special tokens in the text become those tokens; off, they are text like any other.
+    /// Texts of special tokens in the text become those tokens; off, they are text like any other, and no control token comes of it.
     pub parse_special: bool,
 }
 
