@@ -16,7 +16,7 @@ impl HiddenStates {
     /// Errors: OUT_OF_MEMORY.
     pub(crate) fn for_prompt(layer: i32, tap: u32, rows: usize, width: usize) -> Result<Self> {
         let mut values = Vec::new();
-        let count = rows.checked_mul(width).unwrap_or(usize::MAX);
+        let count = rows.saturating_mul(width);
         values
             .try_reserve_exact(count)
             .map_err(|e| Error::out_of_memory(format!("hidden states of {rows} tokens of {width} values: {e}")))?;
