@@ -17,7 +17,11 @@ PROMPT  ?= What is the capital of France? Answer in one sentence.
 
 EXAMPLES := $(patsubst examples_c/%.c,target/examples_c/%,$(wildcard examples_c/*.c))
 
-.PHONY: all lib examples demo models test lint fmt header bench-peer clean
+# Where `make install` puts things; DESTDIR goes before all of them. LIBDIR and INCLUDEDIR follow PREFIX unless they are given.
+PREFIX  ?= /usr/local
+export PREFIX LIBDIR INCLUDEDIR DESTDIR
+
+.PHONY: all lib examples demo models test lint fmt header abi docs install uninstall dist bench-peer clean
 
 all: lib examples
 
@@ -53,12 +57,31 @@ lint:
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --features testing -- -D warnings
 	$(CARGO) xtask header --check
+	$(PYTHON) scripts/abi.py
 
 fmt:
 	$(CARGO) fmt --all
 
 header:
 	$(CARGO) xtask header
+
+# Records what the header declares, after something was added to it and TACTUS_ABI_VERSION raised.
+abi:
+	$(PYTHON) scripts/abi.py --record
+
+docs:
+	scripts/docs.sh $(VERSION) target/docs
+
+# Builds nothing that is there already, so that it can be run by a user who has no Rust.
+install:
+	@test -e $(SHARED) || $(MAKE) --no-print-directory lib
+	scripts/install.sh install $(OUT) $(VERSION)
+
+uninstall:
+	scripts/install.sh uninstall $(OUT) $(VERSION)
+
+dist: lib
+	scripts/dist.sh $(OUT) $(VERSION) target/dist
 
 bench-peer: examples models
 	scripts/bench_peer.sh $(BENCH)

@@ -25,6 +25,35 @@ pub fn library() -> &'static Path {
     })
 }
 
+/// Whether each of `commands` is on the PATH. Where one is not, says what goes untested; that is a failure where CI_REQUIRE_HOSTS is
+/// set, as it is by .ci/run, which installs them.
+pub fn has_tools(untested: &str, commands: &[&str]) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let is_there = |command: &&&str| std::env::split_paths(&path).any(|dir| dir.join(command).is_file());
+    let missing: Vec<&&str> = commands.iter().filter(|command| !is_there(command)).collect();
+    assert!(missing.is_empty() || std::env::var_os("CI_REQUIRE_HOSTS").is_none(), "{untested}: {missing:?} are not installed");
+    if !missing.is_empty() {
+        eprintln!("{untested}: not tested, {missing:?} are not installed");
+    }
+    missing.is_empty()
+}
+
+/// The small chat model that `make models` fetches. Its absence is told and treated as that of a tool.
+pub fn smollm2() -> Option<PathBuf> {
+    let path = root().join("target/models/SmolLM2-135M-Instruct.Q4_1.gguf");
+    let is_there = path.exists();
+    assert!(is_there || std::env::var_os("CI_REQUIRE_HOSTS").is_none(), "{} is not there: `make models`", path.display());
+    if !is_there {
+        eprintln!("{} is not there (`make models` fetches it): not tested", path.display());
+    }
+    is_there.then_some(path)
+}
+
+/// What a successful command prints.
+pub fn said(command: &mut Command) -> String {
+    String::from_utf8(run_ok(command).stdout).unwrap()
+}
+
 /// Where programs of these tests go.
 pub fn scratch(name: &str) -> PathBuf {
     let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("capi").join(name);
