@@ -58,6 +58,7 @@ lint:
 	$(CARGO) clippy --workspace --all-targets --features testing -- -D warnings
 	$(CARGO) xtask header --check
 	$(PYTHON) scripts/abi.py
+	$(PYTHON) scripts/bindings.py
 
 fmt:
 	$(CARGO) fmt --all
@@ -68,6 +69,7 @@ header:
 # Records what the header declares, after something was added to it and TACTUS_ABI_VERSION raised.
 abi:
 	$(PYTHON) scripts/abi.py --record
+	$(PYTHON) scripts/bindings.py --write
 
 docs:
 	scripts/docs.sh $(VERSION) target/docs

@@ -49,6 +49,16 @@ pub fn smollm2() -> Option<PathBuf> {
     is_there.then_some(path)
 }
 
+/// The README's program in a language, which is complete and short.
+pub fn readme_program(language: &str) -> String {
+    let readme = std::fs::read_to_string(root().join("README.md")).unwrap();
+    let start = format!("```{language}\n");
+    let program = readme.split(&start).nth(1).unwrap_or_else(|| panic!("README.md has no {language} program"));
+    let program = program.split("```").next().unwrap().to_string();
+    assert!(program.lines().count() < 40, "{language}: {} lines", program.lines().count());
+    program
+}
+
 /// What a successful command prints.
 pub fn said(command: &mut Command) -> String {
     String::from_utf8(run_ok(command).stdout).unwrap()
