@@ -115,11 +115,16 @@ def go(version, _handles, _callbacks, constants, functions):
     rows = [("abiVersion int32", str(version))]
     for name, value, size in constants:
         if size == 4:
-            rows.append((f"{camel(name, 'TACTUS_')} int32", str(value)))
+            word = camel(name, "TACTUS_")
+            if name == "TACTUS_OK" or word.startswith("Err"):
+                rows.append((f"Status{word.removeprefix('Err')} Status", str(value)))
+            else:
+                rows.append((f"{word} {'FinishReason' if word.startswith('Finish') else 'int32'}", str(value)))
     width = max(len(name.split()[0]) for name, _ in rows)
+    kinds = max(len(name.split()[1]) for name, _ in rows)
     for name, value in rows:
         word, kind = name.split()
-        yield f"\t{word:<{width}} {kind} = {value}"
+        yield f"\t{word:<{width}} {kind:<{kinds}} = {value}"
     yield ")\n"
     yield "// functions are the library's; handles are numbers, as they are never dereferenced.\ntype functions struct {"
     fields = [(camel(name, "tactus_"), returns, parameters) for returns, name, parameters in functions]
