@@ -186,6 +186,8 @@ def csharp(version, handles, callbacks, constants, functions):
         listed = ", ".join(f"{kind} a{at}" for at, kind in enumerate(kinds))
         yield "    [UnmanagedFunctionPointer(CallingConvention.Cdecl)]"
         yield f"    internal delegate {CS[returns]} {camel(name.removesuffix('_t'), 'tactus_')}({listed});\n"
+    yield "    /// The functions, found in the library by Library.Load. Delegates and not DllImport, as that would look for the library by a name of"
+    yield "    /// its own, on some runtimes before Load has run."
     yield "    internal static class Native\n    {"
     yield f"        internal const int AbiVersion = {version};\n"
     for name, value, size in constants:
@@ -193,9 +195,14 @@ def csharp(version, handles, callbacks, constants, functions):
     for returns, name, parameters in functions:
         listed = ", ".join(f"{cs_type(kind, name)} a{at}" for at, kind in enumerate(parameters))
         result = "IntPtr" if returns == "const char *" else CS[returns]
-        yield "\n        [DllImport(Library.Name, CallingConvention = CallingConvention.Cdecl)]"
-        yield f"        internal static extern {result} {name}({listed});"
-    yield "    }\n}"
+        yield "\n        [UnmanagedFunctionPointer(CallingConvention.Cdecl)]"
+        yield f"        internal delegate {result} {camel(name, 'tactus_')}Function({listed});"
+        yield f"        internal static {camel(name, 'tactus_')}Function {name};"
+    yield "\n        /// Takes every function from where `find` says it is.\n        internal static void Bind(Func<string, IntPtr> find)\n        {"
+    for _, name, _ in functions:
+        kind = f"{camel(name, 'tactus_')}Function"
+        yield f'            {name} = Marshal.GetDelegateForFunctionPointer<{kind}>(find("{name}"));'
+    yield "        }\n    }\n}"
 
 
 TABLES = {

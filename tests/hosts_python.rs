@@ -39,7 +39,11 @@ fn the_readmes_program_and_the_example_answer() {
     let program = readme_program("python");
     let lib = library().join("lib");
     let mut command = python("bindings/python");
-    command.env("LD_LIBRARY_PATH", &lib).args(["-c", &program]).arg(&model).arg("What is the capital of France? Answer in one sentence.");
+    command
+        .env("LD_LIBRARY_PATH", &lib)
+        .args(["-c", &program])
+        .arg(&model)
+        .arg("What is the capital of France? Answer in one sentence.");
     let answer = said(&mut command);
     assert!(answer.contains("Paris"), "{answer}");
     let mut command = python("bindings/python");
