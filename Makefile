@@ -19,7 +19,7 @@ EXAMPLES := $(patsubst examples_c/%.c,target/examples_c/%,$(wildcard examples_c/
 
 # Where `make install` puts things; DESTDIR goes before all of them. LIBDIR and INCLUDEDIR follow PREFIX unless they are given.
 PREFIX  ?= /usr/local
-export PREFIX LIBDIR INCLUDEDIR DESTDIR
+PLACES   = PREFIX="$(PREFIX)" LIBDIR="$(LIBDIR)" INCLUDEDIR="$(INCLUDEDIR)" DESTDIR="$(DESTDIR)"
 
 .PHONY: all lib examples demo models test lint fmt header abi docs install uninstall dist bench-peer clean
 
@@ -77,10 +77,10 @@ docs:
 # Builds nothing that is there already, so that it can be run by a user who has no Rust.
 install:
 	@test -e $(SHARED) || $(MAKE) --no-print-directory lib
-	scripts/install.sh install $(OUT) $(VERSION)
+	$(PLACES) scripts/install.sh install $(OUT) $(VERSION)
 
 uninstall:
-	scripts/install.sh uninstall $(OUT) $(VERSION)
+	$(PLACES) scripts/install.sh uninstall $(OUT) $(VERSION)
 
 dist: lib
 	scripts/dist.sh $(OUT) $(VERSION) target/dist

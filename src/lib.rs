@@ -15,6 +15,7 @@
 //! | [`weights`] | GGUF and safetensors readers, the stored formats |
 //! | [`backend`] | `trait Backend` and its ops; `cpu` |
 //! | [`error`] | the error type and the status codes |
+//! | `threads` | how threads are started |
 //!
 //! Everything the runtime executes is a *ragged step*: spans of tokens of several residents run through the model once
 //! ([`rank`]). The model is a flat [`backend::Program`] of ops that a backend compiles once and runs every step.
@@ -29,6 +30,7 @@ pub mod error;
 pub mod model;
 pub mod rank;
 pub mod text;
+mod threads;
 pub mod weights;
 
 pub use error::{Error, Result, Status};

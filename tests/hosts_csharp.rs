@@ -90,3 +90,20 @@ fn the_readmes_program_and_the_example_answer() {
     let output = run(Command::new("mono").arg(&chat).arg(lib.join("libtactus.so")).arg("/nowhere"));
     assert!(output.status.code() == Some(1) && String::from_utf8_lossy(&output.stderr).starts_with("NOT_FOUND: "), "{output:?}");
 }
+
+/// Each block of the guide is the body of a method.
+#[test]
+fn the_guides_code_compiles() {
+    if assembly().is_none() {
+        return;
+    }
+    let mut code = String::from("using System;\nusing System.Threading;\nusing Tactus;\n\npublic static class Guide\n{\n");
+    for (at, block) in guide_blocks("CSHARP.md", "csharp").into_iter().enumerate() {
+        let parameters = if block.contains("var coordinator") { "" } else { "Coordinator coordinator, CancellationToken token" };
+        code.push_str(&format!("    public static void Part{at}({parameters})\n    {{\n{block}    }}\n\n"));
+    }
+    code.push_str("    public static void Main()\n    {\n    }\n}\n");
+    let source = scratch("csharp").join("Guide.cs");
+    std::fs::write(&source, code).unwrap();
+    program(&source, "Guide.exe");
+}

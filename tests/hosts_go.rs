@@ -61,3 +61,27 @@ fn the_readmes_program_and_the_example_answer() {
     let output = run(Command::new(dir.join("chat")).arg(&library).arg("/nowhere"));
     assert!(output.status.code() == Some(1) && String::from_utf8_lossy(&output.stderr).starts_with("NOT_FOUND: "), "{output:?}");
 }
+
+/// Each block of the guide is the body of a function.
+#[test]
+fn the_guides_code_compiles() {
+    if !has_tools("the Go guide", &["go"]) {
+        return;
+    }
+    let (package, dir) = (root().join("bindings/go"), scratch("go-guide"));
+    let mut code =
+        String::from("package guide\n\nimport (\n\t\"context\"\n\t\"errors\"\n\t\"fmt\"\n\t\"tactus\"\n\t\"time\"\n)\n\n");
+    code.push_str("var _, _, _ = errors.New, fmt.Sprint, time.Now\n");
+    for block in guide_blocks("GO.md", "go") {
+        let body = format!("{{\n{block}return nil\n}}");
+        code.push_str(&format!(
+            "\nfunc _(ctx context.Context, coordinator *tactus.Coordinator) error {{\nif true {body}\nreturn nil\n}}\n"
+        ));
+    }
+    std::fs::write(dir.join("guide.go"), code).unwrap();
+    let module = std::fs::read_to_string(package.join("go.mod")).unwrap().replace("module tactus\n", "module guide\n");
+    let require = format!("\nrequire tactus v0.0.0\n\nreplace tactus => {}\n", package.display());
+    std::fs::write(dir.join("go.mod"), module + &require).unwrap();
+    std::fs::copy(package.join("go.sum"), dir.join("go.sum")).unwrap();
+    run_ok(&mut go(&["build", "."], &dir));
+}

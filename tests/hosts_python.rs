@@ -57,3 +57,17 @@ fn the_readmes_program_and_the_example_answer() {
     let output = run(command.arg(root().join("bindings/python/examples/chat.py")).arg("/nowhere").arg(lib.join("libtactus.so")));
     assert!(!output.status.success() && String::from_utf8_lossy(&output.stderr).starts_with("NOT_FOUND: "), "{output:?}");
 }
+
+#[test]
+fn the_guides_code_runs_from_top_to_bottom() {
+    if !has_tools("the Python guide", &["python3"]) {
+        return;
+    }
+    let Some(model) = smollm2() else { return };
+    let code = guide_blocks("PYTHON.md", "python").join("\n");
+    let library = library().join("lib/libtactus.so");
+    let code = format!("LIBRARY, MODEL = {:?}, {:?}\n{code}", library.display().to_string(), model.display().to_string());
+    let output = run_ok(python("bindings/python").args(["-W", "error", "-c", &code]));
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.stderr.is_empty() && said.trim_end().ends_with("\n1"), "{output:?}");
+}

@@ -172,6 +172,8 @@ namespace Tactus
         internal const int TACTUS_TIMING_PREFILL_SECONDS = 1;
         internal const int TACTUS_TIMING_PREFILL_TOKENS = 5;
         internal const int TACTUS_TIMING_PREPARE_SECONDS = 0;
+        internal const int TACTUS_TIMING_QUEUE_SECONDS = 8;
+        internal const int TACTUS_TIMING_REUSED_TOKENS = 9;
         internal const int TACTUS_TIMING_STEPS = 7;
         internal const int TACTUS_TIMING_TOTAL_SECONDS = 4;
         internal const int TACTUS_WEIGHTS_MAP = 0;
@@ -666,6 +668,10 @@ namespace Tactus
         internal static RequestSetTopPFunction tactus_request_set_top_p;
 
         [UnmanagedFunctionPointer(CallingConvention.Cdecl)]
+        internal delegate int ResponseBatchHistogramFunction(ResponseHandle a0, out IntPtr a1, out UIntPtr a2);
+        internal static ResponseBatchHistogramFunction tactus_response_batch_histogram;
+
+        [UnmanagedFunctionPointer(CallingConvention.Cdecl)]
         internal delegate int ResponseDestroyFunction(IntPtr a0);
         internal static ResponseDestroyFunction tactus_response_destroy;
 
@@ -938,6 +944,7 @@ namespace Tactus
             tactus_request_set_tools_json = Marshal.GetDelegateForFunctionPointer<RequestSetToolsJsonFunction>(find("tactus_request_set_tools_json"));
             tactus_request_set_top_k = Marshal.GetDelegateForFunctionPointer<RequestSetTopKFunction>(find("tactus_request_set_top_k"));
             tactus_request_set_top_p = Marshal.GetDelegateForFunctionPointer<RequestSetTopPFunction>(find("tactus_request_set_top_p"));
+            tactus_response_batch_histogram = Marshal.GetDelegateForFunctionPointer<ResponseBatchHistogramFunction>(find("tactus_response_batch_histogram"));
             tactus_response_destroy = Marshal.GetDelegateForFunctionPointer<ResponseDestroyFunction>(find("tactus_response_destroy"));
             tactus_response_error = Marshal.GetDelegateForFunctionPointer<ResponseErrorFunction>(find("tactus_response_error"));
             tactus_response_error_capacity = Marshal.GetDelegateForFunctionPointer<ResponseErrorCapacityFunction>(find("tactus_response_error_capacity"));

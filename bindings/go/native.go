@@ -92,6 +92,8 @@ const (
 	TimingPrefillSeconds     int32        = 1
 	TimingPrefillTokens      int32        = 5
 	TimingPrepareSeconds     int32        = 0
+	TimingQueueSeconds       int32        = 8
+	TimingReusedTokens       int32        = 9
 	TimingSteps              int32        = 7
 	TimingTotalSeconds       int32        = 4
 	WeightsMap               int32        = 0
@@ -222,6 +224,7 @@ type functions struct {
 	requestSetToolsJson                      func(uintptr, int32, *byte, uintptr) int32
 	requestSetTopK                           func(uintptr, int32, int64) int32
 	requestSetTopP                           func(uintptr, int32, float32) int32
+	responseBatchHistogram                   func(uintptr, *unsafe.Pointer, *uintptr) int32
 	responseDestroy                          func(uintptr) int32
 	responseError                            func(uintptr, int32, *int32, *unsafe.Pointer, *uintptr) int32
 	responseErrorCapacity                    func(uintptr, int32, *uint64, *uint64, *uint64) int32
@@ -386,6 +389,7 @@ func (f *functions) pairs() map[string]any {
 		"tactus_request_set_tools_json":                          &f.requestSetToolsJson,
 		"tactus_request_set_top_k":                               &f.requestSetTopK,
 		"tactus_request_set_top_p":                               &f.requestSetTopP,
+		"tactus_response_batch_histogram":                        &f.responseBatchHistogram,
 		"tactus_response_destroy":                                &f.responseDestroy,
 		"tactus_response_error":                                  &f.responseError,
 		"tactus_response_error_capacity":                         &f.responseErrorCapacity,

@@ -4,6 +4,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 
 use crate::decoding::Guide;
+use crate::threads::start;
 
 /// A thread that prepares guides. Started with the first guided sequence; parsers may recurse deeper than a host's stack allows.
 pub(super) struct MaskWorker {
@@ -27,7 +28,7 @@ impl MaskWorker {
                 }
             }
         };
-        let thread = std::thread::Builder::new().name("tactus-masks".into()).stack_size(STACK).spawn(work)?;
+        let thread = start("masks", Some(STACK), work)?;
         Ok(MaskWorker { jobs: Some(jobs), done, out: 0, thread: Some(thread) })
     }
 

@@ -4,6 +4,7 @@ use std::cell::Cell;
 use std::panic::resume_unwind;
 
 use crate::error::{Error, Result};
+use crate::threads::start_scoped;
 
 /// Enough for the template engine at its recursion limit and for backtracking in a pre-tokenizer's pattern.
 const STACK_BYTES: usize = 8 << 20;
@@ -27,8 +28,7 @@ pub fn on_deep_stack<T: Send>(f: impl FnOnce() -> Result<T> + Send) -> Result<T>
             IS_DEEP.set(true);
             f()
         };
-        let thread = std::thread::Builder::new().name("tactus-text".into()).stack_size(STACK_BYTES).spawn_scoped(scope, deep);
-        match thread {
+        match start_scoped(scope, "text", STACK_BYTES, deep) {
             Ok(thread) => thread.join().unwrap_or_else(|panic| resume_unwind(panic)),
             Err(e) => Err(Error::out_of_memory(format!("thread for text work: {e}, expected a stack of {STACK_BYTES} bytes"))),
         }
@@ -41,8 +41,7 @@ pub fn on_deep_stack_beside<T: Send, U>(
     here: impl FnOnce() -> Result<U>,
 ) -> (Result<T>, Result<U>) {
     std::thread::scope(|scope| {
-        let thread = std::thread::Builder::new().name("tactus-text".into()).stack_size(STACK_BYTES);
-        let started = thread.spawn_scoped(scope, || {
+        let started = start_scoped(scope, "text", STACK_BYTES, || {
             IS_DEEP.set(true);
             deep()
         });

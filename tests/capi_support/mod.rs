@@ -49,6 +49,15 @@ pub fn smollm2() -> Option<PathBuf> {
     is_there.then_some(path)
 }
 
+/// The blocks of code in a guide of docs/.
+pub fn guide_blocks(guide: &str, language: &str) -> Vec<String> {
+    let text = std::fs::read_to_string(root().join("docs").join(guide)).unwrap();
+    let start = format!("```{language}\n");
+    let blocks: Vec<String> = text.split(&start).skip(1).map(|rest| rest.split("```").next().unwrap().to_string()).collect();
+    assert!(blocks.len() > 3, "{guide}: {} blocks of {language}", blocks.len());
+    blocks
+}
+
 /// The README's program in a language, which is complete and short.
 pub fn readme_program(language: &str) -> String {
     let readme = std::fs::read_to_string(root().join("README.md")).unwrap();

@@ -90,6 +90,8 @@ TACTUS_TIMING_FIRST_TOKEN_SECONDS = 3
 TACTUS_TIMING_PREFILL_SECONDS = 1
 TACTUS_TIMING_PREFILL_TOKENS = 5
 TACTUS_TIMING_PREPARE_SECONDS = 0
+TACTUS_TIMING_QUEUE_SECONDS = 8
+TACTUS_TIMING_REUSED_TOKENS = 9
 TACTUS_TIMING_STEPS = 7
 TACTUS_TIMING_TOTAL_SECONDS = 4
 TACTUS_WEIGHTS_MAP = 0
@@ -224,6 +226,7 @@ FUNCTIONS = {
     "tactus_request_set_tools_json": (c_int32, [c_void_p, c_int32, c_char_p, c_size_t]),
     "tactus_request_set_top_k": (c_int32, [c_void_p, c_int32, c_int64]),
     "tactus_request_set_top_p": (c_int32, [c_void_p, c_int32, c_float]),
+    "tactus_response_batch_histogram": (c_int32, [c_void_p, POINTER(POINTER(c_uint64)), POINTER(c_size_t)]),
     "tactus_response_destroy": (c_int32, [c_void_p]),
     "tactus_response_error": (c_int32, [c_void_p, c_int32, POINTER(c_int32), POINTER(c_void_p), POINTER(c_size_t)]),
     "tactus_response_error_capacity": (c_int32, [c_void_p, c_int32, POINTER(c_uint64), POINTER(c_uint64), POINTER(c_uint64)]),

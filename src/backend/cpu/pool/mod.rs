@@ -7,7 +7,6 @@
 
 mod fp_env;
 mod gate;
-mod signals;
 
 use std::any::Any;
 use std::cell::UnsafeCell;
@@ -18,9 +17,9 @@ use std::thread::JoinHandle;
 
 pub(crate) use fp_env::FpEnv;
 use gate::Gate;
-pub(crate) use signals::without_signals;
 
 use crate::error::{Error, Result, Status};
+use crate::threads::start;
 
 /// Most threads a pool may have.
 pub const MAX_THREADS: usize = 512;
@@ -210,10 +209,8 @@ impl Pool {
             Pool { shared, workers: Vec::with_capacity(members - 1), turn: Mutex::new(()), process: std::process::id() };
         for index in 1..members {
             let shared = pool.shared.clone();
-            let name = format!("tactus-cpu-{index}");
-            let thread = std::thread::Builder::new().name(name.clone());
-            let started = without_signals(|| thread.spawn(move || shared.work(index)));
-            pool.workers.push(started.map_err(|e| Error::out_of_memory(format!("thread {name} of {members}: {e}")))?);
+            let started = start(&format!("cpu-{index}"), None, move || shared.work(index));
+            pool.workers.push(started.map_err(|e| Error::out_of_memory(format!("thread tactus-cpu-{index} of {members}: {e}")))?);
         }
         Ok(pool)
     }
