@@ -43,7 +43,7 @@
 /**
  * Version of the ABI this header describes. Raised when a function or constant is added; a name never changes its meaning.
  */
-#define TACTUS_ABI_VERSION 1
+#define TACTUS_ABI_VERSION 2
 
 /**
  * The call did what it says.

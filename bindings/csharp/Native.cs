@@ -84,7 +84,7 @@ namespace Tactus
     /// its own, on some runtimes before Load has run.
     internal static class Native
     {
-        internal const int AbiVersion = 1;
+        internal const int AbiVersion = 2;
 
         internal const int TACTUS_ALL_SEQUENCES = -1;
         internal const int TACTUS_CACHE_COMMIT_ALL = 0;
@@ -596,6 +596,10 @@ namespace Tactus
         internal static RequestSetGuideFunction tactus_request_set_guide;
 
         [UnmanagedFunctionPointer(CallingConvention.Cdecl)]
+        internal delegate int RequestSetHiddenLayerFunction(RequestHandle a0, int a1, int a2);
+        internal static RequestSetHiddenLayerFunction tactus_request_set_hidden_layer;
+
+        [UnmanagedFunctionPointer(CallingConvention.Cdecl)]
         internal delegate int RequestSetIgnoreEosFunction(RequestHandle a0, int a1, int a2);
         internal static RequestSetIgnoreEosFunction tactus_request_set_ignore_eos;
 
@@ -686,6 +690,10 @@ namespace Tactus
         [UnmanagedFunctionPointer(CallingConvention.Cdecl)]
         internal delegate int ResponseFinishReasonFunction(ResponseHandle a0, int a1, out int a2);
         internal static ResponseFinishReasonFunction tactus_response_finish_reason;
+
+        [UnmanagedFunctionPointer(CallingConvention.Cdecl)]
+        internal delegate int ResponseHiddenStatesFunction(ResponseHandle a0, int a1, out IntPtr a2, out UIntPtr a3, out UIntPtr a4);
+        internal static ResponseHiddenStatesFunction tactus_response_hidden_states;
 
         [UnmanagedFunctionPointer(CallingConvention.Cdecl)]
         internal delegate int ResponseInputTokensFunction(ResponseHandle a0, int a1, out uint a2, out uint a3);
@@ -926,6 +934,7 @@ namespace Tactus
             tactus_request_set_extra_eos_ids = Marshal.GetDelegateForFunctionPointer<RequestSetExtraEosIdsFunction>(find("tactus_request_set_extra_eos_ids"));
             tactus_request_set_frequency_penalty = Marshal.GetDelegateForFunctionPointer<RequestSetFrequencyPenaltyFunction>(find("tactus_request_set_frequency_penalty"));
             tactus_request_set_guide = Marshal.GetDelegateForFunctionPointer<RequestSetGuideFunction>(find("tactus_request_set_guide"));
+            tactus_request_set_hidden_layer = Marshal.GetDelegateForFunctionPointer<RequestSetHiddenLayerFunction>(find("tactus_request_set_hidden_layer"));
             tactus_request_set_ignore_eos = Marshal.GetDelegateForFunctionPointer<RequestSetIgnoreEosFunction>(find("tactus_request_set_ignore_eos"));
             tactus_request_set_logit_bias = Marshal.GetDelegateForFunctionPointer<RequestSetLogitBiasFunction>(find("tactus_request_set_logit_bias"));
             tactus_request_set_max_generate_length = Marshal.GetDelegateForFunctionPointer<RequestSetMaxGenerateLengthFunction>(find("tactus_request_set_max_generate_length"));
@@ -949,6 +958,7 @@ namespace Tactus
             tactus_response_error = Marshal.GetDelegateForFunctionPointer<ResponseErrorFunction>(find("tactus_response_error"));
             tactus_response_error_capacity = Marshal.GetDelegateForFunctionPointer<ResponseErrorCapacityFunction>(find("tactus_response_error_capacity"));
             tactus_response_finish_reason = Marshal.GetDelegateForFunctionPointer<ResponseFinishReasonFunction>(find("tactus_response_finish_reason"));
+            tactus_response_hidden_states = Marshal.GetDelegateForFunctionPointer<ResponseHiddenStatesFunction>(find("tactus_response_hidden_states"));
             tactus_response_input_tokens = Marshal.GetDelegateForFunctionPointer<ResponseInputTokensFunction>(find("tactus_response_input_tokens"));
             tactus_response_logprob_count = Marshal.GetDelegateForFunctionPointer<ResponseLogprobCountFunction>(find("tactus_response_logprob_count"));
             tactus_response_logprobs = Marshal.GetDelegateForFunctionPointer<ResponseLogprobsFunction>(find("tactus_response_logprobs"));

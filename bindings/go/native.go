@@ -6,7 +6,7 @@ import "unsafe"
 
 // The constants of the header, whose comments say what they mean.
 const (
-	abiVersion               int32        = 1
+	abiVersion               int32        = 2
 	AllSequences             int32        = -1
 	CacheCommitAll           int32        = 0
 	CacheCommitPrompt        int32        = 1
@@ -206,6 +206,7 @@ type functions struct {
 	requestSetExtraEosIds                    func(uintptr, int32, *int32, uintptr) int32
 	requestSetFrequencyPenalty               func(uintptr, int32, float32) int32
 	requestSetGuide                          func(uintptr, int32, int32, *byte, uintptr) int32
+	requestSetHiddenLayer                    func(uintptr, int32, int32) int32
 	requestSetIgnoreEos                      func(uintptr, int32, int32) int32
 	requestSetLogitBias                      func(uintptr, int32, *int32, *float32, uintptr) int32
 	requestSetMaxGenerateLength              func(uintptr, int32, int64) int32
@@ -229,6 +230,7 @@ type functions struct {
 	responseError                            func(uintptr, int32, *int32, *unsafe.Pointer, *uintptr) int32
 	responseErrorCapacity                    func(uintptr, int32, *uint64, *uint64, *uint64) int32
 	responseFinishReason                     func(uintptr, int32, *int32) int32
+	responseHiddenStates                     func(uintptr, int32, *unsafe.Pointer, *uintptr, *uintptr) int32
 	responseInputTokens                      func(uintptr, int32, *uint32, *uint32) int32
 	responseLogprobCount                     func(uintptr, int32, *uintptr) int32
 	responseLogprobs                         func(uintptr, int32, uintptr, *float32, *unsafe.Pointer, *unsafe.Pointer, *uintptr) int32
@@ -371,6 +373,7 @@ func (f *functions) pairs() map[string]any {
 		"tactus_request_set_extra_eos_ids":                       &f.requestSetExtraEosIds,
 		"tactus_request_set_frequency_penalty":                   &f.requestSetFrequencyPenalty,
 		"tactus_request_set_guide":                               &f.requestSetGuide,
+		"tactus_request_set_hidden_layer":                        &f.requestSetHiddenLayer,
 		"tactus_request_set_ignore_eos":                          &f.requestSetIgnoreEos,
 		"tactus_request_set_logit_bias":                          &f.requestSetLogitBias,
 		"tactus_request_set_max_generate_length":                 &f.requestSetMaxGenerateLength,
@@ -394,6 +397,7 @@ func (f *functions) pairs() map[string]any {
 		"tactus_response_error":                                  &f.responseError,
 		"tactus_response_error_capacity":                         &f.responseErrorCapacity,
 		"tactus_response_finish_reason":                          &f.responseFinishReason,
+		"tactus_response_hidden_states":                          &f.responseHiddenStates,
 		"tactus_response_input_tokens":                           &f.responseInputTokens,
 		"tactus_response_logprob_count":                          &f.responseLogprobCount,
 		"tactus_response_logprobs":                               &f.responseLogprobs,

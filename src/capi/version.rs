@@ -3,7 +3,7 @@
 use std::ffi::c_char;
 
 /// Version of the ABI this header describes. Raised when a function or constant is added; a name never changes its meaning.
-pub const TACTUS_ABI_VERSION: i32 = 1;
+pub const TACTUS_ABI_VERSION: i32 = 2;
 
 /// The ABI version of the loaded library. A host that loads the library at run time asks this first: it works with the library
 /// when this is at least the TACTUS_ABI_VERSION it was written for.

@@ -2,7 +2,7 @@
 
 from ctypes import CFUNCTYPE, POINTER, c_char_p, c_double, c_float, c_int32, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
 
-ABI_VERSION = 1
+ABI_VERSION = 2
 
 TACTUS_ALL_SEQUENCES = -1
 TACTUS_CACHE_COMMIT_ALL = 0
@@ -208,6 +208,7 @@ FUNCTIONS = {
     "tactus_request_set_extra_eos_ids": (c_int32, [c_void_p, c_int32, POINTER(c_int32), c_size_t]),
     "tactus_request_set_frequency_penalty": (c_int32, [c_void_p, c_int32, c_float]),
     "tactus_request_set_guide": (c_int32, [c_void_p, c_int32, c_int32, c_char_p, c_size_t]),
+    "tactus_request_set_hidden_layer": (c_int32, [c_void_p, c_int32, c_int32]),
     "tactus_request_set_ignore_eos": (c_int32, [c_void_p, c_int32, c_int32]),
     "tactus_request_set_logit_bias": (c_int32, [c_void_p, c_int32, POINTER(c_int32), POINTER(c_float), c_size_t]),
     "tactus_request_set_max_generate_length": (c_int32, [c_void_p, c_int32, c_int64]),
@@ -231,6 +232,7 @@ FUNCTIONS = {
     "tactus_response_error": (c_int32, [c_void_p, c_int32, POINTER(c_int32), POINTER(c_void_p), POINTER(c_size_t)]),
     "tactus_response_error_capacity": (c_int32, [c_void_p, c_int32, POINTER(c_uint64), POINTER(c_uint64), POINTER(c_uint64)]),
     "tactus_response_finish_reason": (c_int32, [c_void_p, c_int32, POINTER(c_int32)]),
+    "tactus_response_hidden_states": (c_int32, [c_void_p, c_int32, POINTER(POINTER(c_float)), POINTER(c_size_t), POINTER(c_size_t)]),
     "tactus_response_input_tokens": (c_int32, [c_void_p, c_int32, POINTER(c_uint32), POINTER(c_uint32)]),
     "tactus_response_logprob_count": (c_int32, [c_void_p, c_int32, POINTER(c_size_t)]),
     "tactus_response_logprobs": (c_int32, [c_void_p, c_int32, c_size_t, POINTER(c_float), POINTER(POINTER(c_int32)), POINTER(POINTER(c_float)), POINTER(c_size_t)]),
