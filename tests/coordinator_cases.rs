@@ -10,7 +10,7 @@ use tactus::coordinator::{
     Config, ContextCacheConfig, DispatchOptions, GenerationBoundary, Input, KvBudget, Request, RuntimeCoordinator, Sequence,
     SequenceOptions, json,
 };
-use tactus::decoding::FinishReason;
+use tactus::decoding::{FinishReason, GuideSpec};
 use tactus::rank::{SequenceResult, StreamChannel};
 
 const LLAMA: &str = "tests/data/gguf/llama-f32.gguf";
@@ -257,4 +257,40 @@ fn no_request_says_what_belongs_to_another() {
     }
     let metrics = whole.context_cache_metrics();
     assert!(metrics.evicted_pages > 0 && metrics.reused_tokens > 0, "{metrics:?}");
+}
+
+/// FIELD_CASES 134: a text that can never fit is refused before it takes a hundred times its size in memory.
+#[test]
+fn hopelessly_long_texts_are_refused_unread() {
+    let coordinator = coordinator(Config { max_sequence_length: 200, ..config(LLAMA) });
+    let refused = |input: Input| {
+        let request = Request { sequences: vec![Sequence::new(input)], ..Request::default() };
+        coordinator.dispatch_request(&request, &DispatchOptions::default(), None).unwrap_err()
+    };
+    let error = refused(Input::Text("x".repeat(10 << 20)));
+    assert_eq!(error.status(), Status::ContextFull);
+    assert!(error.message().contains("a text of 10485760 bytes, expected at most 65536 here"), "{error}");
+    // What might fit is counted to the token.
+    let error = refused(Input::Text("x".repeat(60_000)));
+    assert_eq!(error.status(), Status::ContextFull);
+    assert!(error.message().contains("tokens, expected at most 199"), "{error}");
+}
+
+/// What a guide's library says to its developers stays out of what we say to a user.
+#[test]
+fn refused_guides_say_why_and_nothing_of_their_insides() {
+    let coordinator = coordinator(config(LLAMA));
+    for (guide, expected) in [
+        (GuideSpec::JsonSchema(serde_json::json!({"$ref": "#"})), "guide: "),
+        (GuideSpec::Choice((0..20_000).map(|i| format!("c{i}")).collect()), "guide choice: 20000 texts, expected at most 10000"),
+        (GuideSpec::Regex("((".into()), "invalid regex"),
+    ] {
+        let options = SequenceOptions { guide: Some(guide), ..SequenceOptions::default() };
+        let sequence = Sequence { options, ..Sequence::new(Input::Ids(vec![5, 6])) };
+        let request = Request { sequences: vec![sequence], ..Request::default() };
+        let error = coordinator.dispatch_request(&request, &DispatchOptions::default(), None).unwrap_err();
+        assert_eq!(error.status(), Status::InvalidArgument);
+        assert!(error.message().contains(expected), "{error}");
+        assert!(!error.message().contains("<state>") && !error.message().contains("backtrace"), "{error}");
+    }
 }

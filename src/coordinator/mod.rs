@@ -340,7 +340,7 @@ impl RuntimeCoordinator {
 
     /// Tokens of each sequence's prompt: exactly those inference feeds.
     pub fn count_prompt_tokens(&self, request: &Request) -> Result<Vec<i32>> {
-        Ok(prepare::prompts(&self.artifacts, request)?.iter().map(|prompt| prompt.len() as i32).collect())
+        Ok(prepare::prompts(&self.artifacts, request, prepare::MOST_TEXT)?.iter().map(|prompt| prompt.len() as i32).collect())
     }
 
     /// Captures decode steps for replay. On the CPU there is nothing to capture: `true`.

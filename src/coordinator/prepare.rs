@@ -13,14 +13,16 @@ use crate::rank::{CacheCommit, CachePolicy, Guidance, HiddenStates, Seed, Warnin
 use crate::text::{EncodeOptions, Message, RenderInput, Rendered};
 
 /// Prompts of every sequence of `request`, in order: exactly the ids inference feeds.
-pub(super) fn prompts(artifacts: &ModelArtifacts, request: &Request) -> Result<Vec<Vec<u32>>> {
+///
+/// A text that is longer than `most_text` bytes is not encoded, which would take many times its size in memory.
+pub(super) fn prompts(artifacts: &ModelArtifacts, request: &Request, most_text: usize) -> Result<Vec<Vec<u32>>> {
     if request.sequences.is_empty() {
         return Err(Error::invalid("request: no sequences, expected at least one"));
     }
     // Templates and tokenizers may need more stack than a host's thread has.
     crate::text::on_deep_stack(|| {
         let encode = |(index, sequence): (usize, &super::request::Sequence)| {
-            prompt(artifacts, &sequence.input, &sequence.options.or(&request.defaults))
+            prompt(artifacts, &sequence.input, &sequence.options.or(&request.defaults), most_text)
                 .map_err(|e| e.context(format!("sequence {index}")))
         };
         request.sequences.iter().enumerate().map(encode).collect()
@@ -34,7 +36,8 @@ pub(super) fn seeds(
     bounds: Bounds,
     guides: &LazyGuideCompiler,
 ) -> Result<Vec<Seed>> {
-    let prompts = prompts(artifacts, request)?;
+    let most_text = bounds.capacity.saturating_mul(MOST_BYTES_PER_TOKEN).clamp(64 << 10, MOST_TEXT);
+    let prompts = prompts(artifacts, request, most_text)?;
     let model_end = Arc::<[u32]>::from(artifacts.end_tokens());
     let mut seeds = Vec::with_capacity(prompts.len());
     for (index, (sequence, prompt)) in request.sequences.iter().zip(prompts).enumerate() {
@@ -47,7 +50,22 @@ pub(super) fn seeds(
     Ok(seeds)
 }
 
-fn prompt(artifacts: &ModelArtifacts, input: &Input, options: &SequenceOptions) -> Result<Vec<u32>> {
+/// Longest text that is encoded at all, in bytes.
+pub(super) const MOST_TEXT: usize = 64 << 20;
+
+/// No text fills a context with tokens that are longer than this on average: words have some 5 bytes, runs of spaces up to 128.
+const MOST_BYTES_PER_TOKEN: usize = 128;
+
+fn refuse_hopeless(text: &str, most_text: usize) -> Result<()> {
+    if text.len() <= most_text {
+        return Ok(());
+    }
+    let (least, most) = ((text.len() / MOST_BYTES_PER_TOKEN) as u64, (most_text / MOST_BYTES_PER_TOKEN) as u64);
+    Err(Error::context_full(format!("prompt: a text of {} bytes, expected at most {most_text} here", text.len()))
+        .with_capacity(CapacityNumbers { prompt: least, requested: 1, limit: most }))
+}
+
+fn prompt(artifacts: &ModelArtifacts, input: &Input, options: &SequenceOptions, most_text: usize) -> Result<Vec<u32>> {
     let tokenizer = artifacts.tokenizer();
     let ids = match input {
         Input::Ids(ids) => {
@@ -58,13 +76,19 @@ fn prompt(artifacts: &ModelArtifacts, input: &Input, options: &SequenceOptions) 
             });
             checked.collect::<Result<Vec<_>>>()?
         }
-        Input::Text(text) => tokenizer.encode(text, EncodeOptions { add_special: true, parse_special: true })?,
+        Input::Text(text) => {
+            refuse_hopeless(text, most_text)?;
+            tokenizer.encode(text, EncodeOptions { add_special: true, parse_special: true })?
+        }
         Input::Messages(messages) if options.apply_chat_template.unwrap_or(true) => {
-            render_and_encode(artifacts, messages, options)?
+            let rendered = render(artifacts, messages, options)?;
+            refuse_hopeless(rendered.text(), most_text)?;
+            tokenizer.encode_rendered(&rendered)?
         }
         Input::Messages(messages) => {
-            let text: Vec<String> = messages.iter().map(Message::text).collect::<Result<_>>()?;
-            tokenizer.encode(&text.concat(), EncodeOptions { add_special: true, parse_special: true })?
+            let text = messages.iter().map(Message::text).collect::<Result<Vec<String>>>()?.concat();
+            refuse_hopeless(&text, most_text)?;
+            tokenizer.encode(&text, EncodeOptions { add_special: true, parse_special: true })?
         }
     };
     if ids.is_empty() {

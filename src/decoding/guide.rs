@@ -30,6 +30,8 @@ pub enum GuideSpec {
 
 /// Longest grammar, schema or expression that is compiled, in bytes.
 const MAX_SOURCE: usize = 1 << 20;
+/// Most texts of a choice: the library's tables end at some 60,000 symbols, and compiling takes seconds well before.
+const MAX_CHOICES: usize = 10_000;
 
 /// A compiler that is made when it is first needed: it walks the whole vocabulary.
 #[derive(Default)]
@@ -89,6 +91,9 @@ impl GuideCompiler {
             }
             GuideSpec::Choice(choices) => {
                 checked("choice", choices.iter().map(String::len).sum())?;
+                if choices.len() > MAX_CHOICES {
+                    return Err(Error::invalid(format!("guide choice: {} texts, expected at most {MAX_CHOICES}", choices.len())));
+                }
                 if choices.is_empty() || choices.iter().any(String::is_empty) {
                     return Err(Error::invalid("guide choice: expected at least one text, and none empty"));
                 }
@@ -99,7 +104,7 @@ impl GuideCompiler {
         let parser = self.factory.create_parser(grammar).map_err(refused)?;
         let mut matcher = Matcher::new(Ok(parser));
         if let Some(error) = matcher.get_error() {
-            return Err(Error::invalid(format!("guide: {error}")));
+            return Err(refused(error));
         }
         // A grammar that allows nothing at all shows now, not in the middle of a batch.
         matcher.compute_mask_or_eos().map_err(refused)?;
@@ -116,7 +121,17 @@ fn checked(what: &str, len: usize) -> Result<()> {
 }
 
 fn refused(error: impl std::fmt::Display) -> Error {
-    Error::invalid(format!("guide: {error}"))
+    Error::invalid(format!("guide: {}", said(&error.to_string())))
+}
+
+/// What the library says to its user, without what it says to its developers: its state, and the trace of a panic it has caught.
+fn said(text: &str) -> String {
+    let end = ["<state>", "<backtrace>"].iter().filter_map(|mark| text.find(mark)).min().unwrap_or(text.len());
+    let text = text[..end].trim_end();
+    match text.strip_prefix("panic: ") {
+        Some(panic) => format!("the grammar is too large or cannot be compiled ({panic})"),
+        None => text.to_owned(),
+    }
 }
 
 /// The state of one guided sequence.
