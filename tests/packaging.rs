@@ -94,6 +94,23 @@ fn install_and_uninstall_are_each_others_inverse() {
     );
 }
 
+#[test]
+fn the_bindings_have_the_librarys_version() {
+    for (file, line) in [
+        ("bindings/python/pyproject.toml", format!("version = \"{VERSION}\"")),
+        ("bindings/csharp/Tactus.csproj", format!("<Version>{VERSION}</Version>")),
+        ("CHANGELOG.md", format!("## {VERSION}")),
+    ] {
+        let text = std::fs::read_to_string(root().join(file)).unwrap();
+        assert!(text.lines().any(|found| found.trim() == line), "{file}: expected {line}");
+    }
+    // The name that the bindings look for where they are given none.
+    let name = format!("\"libtactus.so.{}\"", major());
+    for file in ["bindings/python/tactus/_library.py", "bindings/csharp/Library.cs"] {
+        assert!(std::fs::read_to_string(root().join(file)).unwrap().contains(&name), "{file}: expected {name}");
+    }
+}
+
 /// Copies the projects that use the library to a place that knows nothing of our tree.
 fn consumers(name: &str) -> PathBuf {
     let dir = fresh(name);

@@ -174,6 +174,12 @@ namespace Tactus
             return Did(Native.tactus_request_set_enable_thinking(Handle, sequence, value ? 1 : 0));
         }
 
+        /// <summary>Asks for the hidden states of the prompt: 0, the input embeddings; i, the input of layer i; -1, after the final norm.</summary>
+        public Request HiddenLayer(int value, int sequence = AllSequences)
+        {
+            return Did(Native.tactus_request_set_hidden_layer(Handle, sequence, value));
+        }
+
         /// <summary>Adds a stop string.</summary>
         public Request Stop(string value, int sequence = AllSequences)
         {

@@ -56,6 +56,8 @@ namespace Tactus
         public TactusException Error { get; internal set; }
         /// <summary>Per token; empty where they were not asked for.</summary>
         public Logprobs[] Logprobs { get; internal set; }
+        /// <summary>A row for each prompt token; null where <see cref="Request.HiddenLayer"/> did not ask for them.</summary>
+        public float[][] HiddenStates { get; internal set; }
     }
 
     /// <summary>The results of a dispatch, in the request's order. It holds nothing of the library.</summary>
@@ -138,6 +140,13 @@ namespace Tactus
                 {
                     Logprob = logprob, TopIds = Library.Ids(data, count), TopLogprobs = Library.Floats(values, count),
                 };
+            }
+            UIntPtr rows;
+            if (Native.tactus_response_hidden_states(handle, sequence, out data, out rows, out count) == Native.TACTUS_OK)
+            {
+                result.HiddenStates = new float[(int)rows.ToUInt32()][];
+                for (int row = 0; row < result.HiddenStates.Length; row++)
+                    result.HiddenStates[row] = Library.Floats(new IntPtr(data.ToInt64() + 4L * row * (long)count.ToUInt64()), count);
             }
             return result;
         }

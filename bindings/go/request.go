@@ -45,6 +45,7 @@ type Options struct {
 	CacheCommit         string             `json:"cache_commit,omitempty"`
 	CacheSalt           string             `json:"cache_salt,omitempty"`
 	SaveSystemPrompt    *bool              `json:"save_system_prompt,omitempty"`
+	HiddenLayer         *int32             `json:"hidden_layer,omitempty"`
 	Guide               any                `json:"guide,omitempty"`
 	ResponseFormat      any                `json:"response_format,omitempty"`
 }

@@ -46,6 +46,8 @@ type Result struct {
 	Err error
 	// Logprobs is empty where they were not asked for.
 	Logprobs []Logprobs
+	// HiddenStates has a row for each prompt token, where HiddenLayer asked for them.
+	HiddenStates [][]float32
 }
 
 // A Response has the results of a dispatch, in the request's order.
@@ -55,6 +57,8 @@ type Response struct {
 	JSON json.RawMessage
 	// Timings, by Timing* constant, are there where the dispatch was profiled.
 	Timings map[int32]float64
+	// BatchHistogram, where the dispatch was profiled, has the steps by the number of sequences in them, from 0.
+	BatchHistogram []uint64
 }
 
 // take copies a response out of the library and gives its handle back.
@@ -75,17 +79,20 @@ func (l *Library) take(handle uintptr) (*Response, error) {
 		return nil, err
 	}
 	response.JSON = json.RawMessage(text)
-	for timing := TimingPrepareSeconds; timing <= TimingSteps; timing++ {
+	for timing := TimingPrepareSeconds; timing <= TimingReusedTokens; timing++ {
 		var value float64
 		if l.f.responseTiming(handle, timing, &value) != int32(StatusOk) {
-			break // not profiled
+			return response, nil // not profiled
 		}
 		if response.Timings == nil {
 			response.Timings = map[int32]float64{}
 		}
 		response.Timings[timing] = value
 	}
-	return response, nil
+	response.BatchHistogram, err = numbers[uint64](l, func(data *unsafe.Pointer, count *uintptr) int32 {
+		return l.f.responseBatchHistogram(handle, data, count)
+	})
+	return response, err
 }
 
 func (l *Library) result(handle uintptr, sequence int32, r *Result) error {
@@ -136,6 +143,13 @@ func (l *Library) result(handle uintptr, sequence int32, r *Result) error {
 			return l.f.responseLogprobs(handle, sequence, position, own, ids, values, count)
 		})
 		r.Logprobs = append(r.Logprobs, at)
+	}
+	var values unsafe.Pointer
+	var rows, width uintptr
+	if err == nil && l.f.responseHiddenStates(handle, sequence, &values, &rows, &width) == int32(StatusOk) {
+		for row := uintptr(0); row < rows; row++ {
+			r.HiddenStates = append(r.HiddenStates, copied[float32](unsafe.Add(values, 4*row*width), width))
+		}
 	}
 	return err
 }

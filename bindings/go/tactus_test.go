@@ -122,8 +122,20 @@ func TestABatchAndItsResults(t *testing.T) {
 	if err := json.Unmarshal(response.JSON, &shape); err != nil || shape.Usage.Completion != 8 || response.Timings[TimingTotalSeconds] <= 0 {
 		t.Error(err, shape, response.Timings)
 	}
+	tokens := uint64(0)
+	for sequences, steps := range response.BatchHistogram {
+		tokens += uint64(sequences) * steps
+	}
+	if tokens != 8 {
+		t.Error(response.BatchHistogram)
+	}
+	tapped := request(2, 7, 20, 33)
+	tapped.HiddenLayer = Set(int32(-1))
+	if states := must(coordinator.Dispatch(context.Background(), tapped))(t).Results[0].HiddenStates; len(states) != 3 || len(states[2]) == 0 {
+		t.Error(states)
+	}
 	alone := must(coordinator.Dispatch(context.Background(), request(5, 7, 20)))(t)
-	if !slices.Equal(alone.Results[0].IDs, first.IDs) || alone.Timings != nil {
+	if !slices.Equal(alone.Results[0].IDs, first.IDs) || alone.Timings != nil || alone.Results[0].HiddenStates != nil {
 		t.Error("a batch changes what is said")
 	}
 	ids := must(artifacts.Tokenize("a b c", false, false))(t)

@@ -140,7 +140,10 @@ public static class Tests
             Check(first.Logprobs.Length == 5 && first.Logprobs[0].TopIds.Length == 2, "log-probabilities");
             Check(first.Logprobs[0].TopLogprobs[0] >= first.Logprobs[0].TopLogprobs[1], "descending");
             Check(response.TotalSeconds > 0 && response.Json.Contains("\"choices\""), response.Json);
+            var states = coordinator.Dispatch(Ids(2, 7, 20, 33).HiddenLayer(-1)).Results[0].HiddenStates;
+            Check(states.Length == 3 && states[2].Length == states[0].Length && states[2].Any(value => value != 0), "hidden states");
             var alone = coordinator.Dispatch(Ids(5, 7, 20));
+            Check(alone.Results[0].HiddenStates == null, "none where none were asked for");
             Check(alone.Results[0].Ids.SequenceEqual(first.Ids) && alone.TotalSeconds == null, "a batch changes nothing");
             Check(coordinator.CountPromptTokens(request).SequenceEqual(new[] { 2, 1 }), "counts");
             var ids = artifacts.Tokenize("a b c", addSpecial: false);

@@ -1,5 +1,6 @@
 """What a dispatch gave."""
 
+import array
 import ctypes
 import enum
 import json
@@ -73,6 +74,18 @@ class Response(Owner):
     def timing(self, timing):
         """A figure of the profile: a TACTUS_TIMING_* number. Raises StateError where the dispatch was not profiled."""
         return self.library.out("tactus_response_timing", self.handle, timing, kind=ctypes.c_double)
+
+    def batch_histogram(self):
+        """Steps by the number of sequences in them, from 0. Raises StateError where the dispatch was not profiled."""
+        return self.library.span("tactus_response_batch_histogram", self.handle, kind=ctypes.c_uint64)
+
+    def hidden_states(self, sequence=0):
+        """The hidden states of the prompt, where the option `hidden_layer` asked for them: an `array.array` of floats per token."""
+        values, rows, width = ctypes.POINTER(ctypes.c_float)(), ctypes.c_size_t(), ctypes.c_size_t()
+        arguments = (self.handle, sequence, ctypes.byref(values), ctypes.byref(rows), ctypes.byref(width))
+        self.library.call("tactus_response_hidden_states", *arguments)
+        start, bytes_per_row = ctypes.cast(values, ctypes.c_void_p).value, 4 * width.value
+        return [array.array("f", ctypes.string_at(start + row * bytes_per_row, bytes_per_row)) for row in range(rows.value)]
 
     def materialize(self, sequence, stops):
         """A response of one sequence, with further stop strings applied to its text."""

@@ -112,6 +112,7 @@ class Running(unittest.TestCase):
             self.assertEqual((len(result.logprobs), len(result.logprobs[0].top)), (5, 2))
             self.assertGreater(response.timing(_native.TACTUS_TIMING_TOTAL_SECONDS), 0)
             self.assertEqual(response.json()["usage"]["completion_tokens"], 10)
+            self.assertEqual(sum(n * steps for n, steps in enumerate(response.batch_histogram())), 10)
             alone = self.coordinator.dispatch({"ids": [9], "max_tokens": 5, "ignore_eos": True})
             self.assertEqual(alone[0].ids, result.ids)
 
@@ -190,6 +191,17 @@ class Running(unittest.TestCase):
                 ended.update(stepped.finished())
             self.assertEqual((said[joiner], ended[joiner].original_index), (expected[1], 5))
             self.assertEqual(stepped.finish()[0].ids, expected[0])
+
+    def test_hidden_states(self):
+        width = self.artifacts.info()["hidden_size"]
+        with self.coordinator.dispatch({**IDS, "max_tokens": 2, "hidden_layer": -1}) as response:
+            states = response.hidden_states()
+            self.assertEqual([len(row) for row in states], [width] * 3)
+            self.assertTrue(all(any(row) for row in states))
+            with self.assertRaises(tactus.StateError):
+                response.batch_histogram()
+        with self.coordinator.dispatch({**IDS, "max_tokens": 2}) as response, self.assertRaises(tactus.StateError):
+            response.hidden_states()
 
     def test_materialize_and_saved_prompts(self):
         with self.coordinator.dispatch({**IDS, "max_tokens": 30}) as response:
