@@ -6,6 +6,9 @@ PYTHON ?= python3
 CFLAGS ?= -O2 -g
 WARN   := -Wall -Wextra -Werror -std=c11
 
+# Cargo features of the library, such as FEATURES=cuda.
+FEATURES ?=
+
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 OUT     := target/tactus
 STATIC  := target/release/libtactus.a
@@ -21,7 +24,7 @@ EXAMPLES := $(patsubst examples_c/%.c,target/examples_c/%,$(wildcard examples_c/
 PREFIX  ?= /usr/local
 PLACES   = PREFIX="$(PREFIX)" LIBDIR="$(LIBDIR)" INCLUDEDIR="$(INCLUDEDIR)" DESTDIR="$(DESTDIR)"
 
-.PHONY: all lib examples demo models test lint fmt header abi docs install uninstall dist bench-peer clean
+.PHONY: all lib examples demo models test lint fmt header kernels abi docs install uninstall dist bench-peer clean
 
 all: lib examples
 
@@ -36,7 +39,7 @@ models:
 	$(PYTHON) scripts/fetch_models.py
 
 lib:
-	$(CARGO) build --release --quiet
+	$(CARGO) build --release --quiet $(if $(FEATURES),--features $(FEATURES))
 	@$(MAKE) --no-print-directory $(SHARED)
 
 $(SHARED): $(STATIC) include/tactus.h scripts/link-shared.sh
@@ -84,6 +87,17 @@ uninstall:
 
 dist: lib
 	scripts/dist.sh $(OUT) $(VERSION) target/dist
+
+# Compiles every CUDA kernel for Hopper and for what drivers compile themselves, with no GPU and no CUDA installed.
+NVCC := target/nvcc/bin/nvcc
+kernels: $(NVCC)
+	@mkdir -p target/kernels
+	@find kernels -name '*.cu' | sort | xargs -P $$(nproc) -I{} sh -c '$(NVCC) -fatbin -O3 -std=c++17 -Ikernels \
+		-gencode=arch=compute_90a,code=sm_90a -gencode=arch=compute_80,code=compute_80 \
+		-o target/kernels/$$(echo {} | tr / _).fatbin {}'
+
+$(NVCC):
+	scripts/fetch_nvcc.sh target/nvcc
 
 bench-peer: examples models
 	scripts/bench_peer.sh $(BENCH)

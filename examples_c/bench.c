@@ -1,11 +1,13 @@
 /*
  * bench: prefill and decode speed of a model file.
  *
- *   bench --model PATH [--prompt N] [--gen N] [--batch N[,N…]] [--threads N] [--runs N] [--kv f16|bf16|f32] [--json]
+ *   bench --model PATH [--prompt N] [--gen N] [--batch N[,N…]] [--threads N] [--runs N] [--kv f16|bf16|f32] [--device auto|cpu|cuda]
+ *         [--graph] [--chunk N] [--json]
  *
  * Every sequence gets N prompt ids and generates N tokens, end-of-sequence ignored. Prefill counts the prompt tokens of the whole
  * batch over the time of the steps that ran them; decode counts the tokens of the steps that only decoded. Medians of the runs are
- * told, one line per batch size. The load is timed once, to the first token of the first prompt.
+ * told, one line per batch size. The load is timed once, to the first token of the first prompt. --graph captures decode steps first;
+ * --chunk is the most prompt tokens of a step.
  */
 #define _POSIX_C_SOURCE 200809L
 
@@ -19,8 +21,8 @@
 enum { MAX_RUNS = 100 };
 
 struct options {
-    const char *model, *batches, *kv;
-    int prompt, gen, threads, runs, json;
+    const char *model, *batches, *kv, *device;
+    int prompt, gen, threads, runs, chunk, graph, json;
 };
 
 struct figures {
@@ -46,17 +48,24 @@ static struct options read_options(int argc, char **argv)
 {
     struct options o;
     memset(&o, 0, sizeof o);
-    o.batches = "1", o.kv = "f16", o.prompt = 512, o.gen = 128, o.runs = 1;
+    o.batches = "1", o.kv = "f16", o.device = "auto", o.prompt = 512, o.gen = 128, o.runs = 1;
     for (int i = 1; i < argc; i++) {
         const char *name = argv[i], *value = i + 1 < argc ? argv[i + 1] : NULL;
-        const char **text = !strcmp(name, "--model") ? &o.model : !strcmp(name, "--batch") ? &o.batches : !strcmp(name, "--kv") ? &o.kv : NULL;
+        const char **text = !strcmp(name, "--model")    ? &o.model
+                            : !strcmp(name, "--batch")  ? &o.batches
+                            : !strcmp(name, "--kv")     ? &o.kv
+                            : !strcmp(name, "--device") ? &o.device
+                                                        : NULL;
         int *number = !strcmp(name, "--prompt")    ? &o.prompt
                       : !strcmp(name, "--gen")     ? &o.gen
                       : !strcmp(name, "--threads") ? &o.threads
                       : !strcmp(name, "--runs")    ? &o.runs
+                      : !strcmp(name, "--chunk")   ? &o.chunk
                                                    : NULL;
         if (!strcmp(name, "--json"))
             o.json = 1;
+        else if (!strcmp(name, "--graph"))
+            o.graph = 1;
         else if (text && value)
             *text = value, i++;
         else if (number && value)
@@ -66,7 +75,7 @@ static struct options read_options(int argc, char **argv)
     }
     if (!o.model || o.prompt < 1 || o.gen < 1 || o.runs < 1 || o.runs > MAX_RUNS) {
         fprintf(stderr, "usage: bench --model PATH [--prompt N] [--gen N] [--batch N[,N...]] [--threads N] [--runs 1..%d]\n"
-                        "             [--kv f16|bf16|f32] [--json]\n", MAX_RUNS);
+                        "             [--kv f16|bf16|f32] [--device auto|cpu|cuda] [--graph] [--chunk N] [--json]\n", MAX_RUNS);
         exit(2);
     }
     return o;
@@ -81,6 +90,10 @@ static tactus_coordinator_t *load(const struct options *o, int batch)
     check(tactus_config_set_max_batch(config, batch));
     check(tactus_config_set_max_sequence_length(config, o->prompt + o->gen));
     check(tactus_config_set_cpu_threads(config, o->threads));
+    check(tactus_config_set_prefill_chunk(config, o->chunk));
+    check(tactus_config_set_device(config, !strcmp(o->device, "cpu")    ? TACTUS_DEVICE_CPU
+                                           : !strcmp(o->device, "cuda") ? TACTUS_DEVICE_CUDA
+                                                                        : TACTUS_DEVICE_AUTO));
     check(tactus_config_set_kv_type(config, !strcmp(o->kv, "f32") ? TACTUS_KV_F32 : !strcmp(o->kv, "bf16") ? TACTUS_KV_BF16 : TACTUS_KV_F16));
     check(tactus_coordinator_create(config, &coordinator));
     check(tactus_config_destroy(config));
@@ -155,6 +168,11 @@ int main(int argc, char **argv)
         rest = *end == ',' ? end + 1 : end;
         double started = now_ms();
         tactus_coordinator_t *coordinator = load(&o, batch);
+        int32_t captured = 0;
+        if (o.graph)
+            check(tactus_coordinator_capture_decoding_cuda_graph(coordinator, NULL, &captured));
+        if (o.graph && !captured)
+            fprintf(stderr, "bench: decode steps could not be captured\n");
         tactus_request_t *request = make_request(&o, coordinator, batch);
         double loaded = now_ms() - started;
         double load_to_first_token = loaded + run(coordinator, request).ttft_ms; /* this run also warms up */

@@ -7,6 +7,8 @@
 
 mod compile;
 pub mod cpu;
+#[cfg(feature = "cuda")]
+pub mod cuda;
 pub mod philox;
 mod program;
 mod sampling;
@@ -82,6 +84,11 @@ pub trait Backend: Send + Sync {
     /// Names the layout [`pack`](Backend::pack) produces. Packed weights may be shared by backends whose keys are equal.
     fn layout_key(&self) -> String;
 
+    /// Bytes of memory that the device could give out now; `None` where it does not say.
+    fn free_memory(&self) -> Option<u64> {
+        None
+    }
+
     /// Converts a weight into this device's layout. The only place where stored formats are known.
     fn pack(&self, weight: &Weight, uses: WeightUse) -> Result<Packed>;
 
@@ -129,6 +136,18 @@ pub trait Executor: Send {
 
     /// Gives `seat` its own table for `rope` (variants that depend on the sequence's length), or the program's again.
     fn set_rope(&mut self, rope: RopeId, seat: u32, table: Option<&RopeTable>) -> Result<()>;
+
+    /// Captures decode steps of every size that a device can replay, so that later ones cost one launch. `false`: it cannot, and
+    /// steps go on being launched one operation at a time. Nothing to do where there is nothing to capture.
+    fn capture(&mut self) -> Result<bool> {
+        Ok(true)
+    }
+
+    /// Orders the work to come behind what the host has put on `stream` by now, a `cudaStream_t` of this device (never 0). What the
+    /// host puts there after a [`sample`](Executor::sample) is behind the step by itself. Nothing to do for devices without streams.
+    fn follow(&mut self, _stream: usize) -> Result<()> {
+        Ok(())
+    }
 
     fn memory(&self) -> MemoryUse;
 }

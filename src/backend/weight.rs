@@ -4,6 +4,7 @@ use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
+use crate::error::{Error, Result};
 use crate::weights::StoredTensor;
 
 /// How the rows of a stored tensor map to the rows of the weight.
@@ -46,6 +47,46 @@ pub struct Weight {
     pub rows: usize,
     pub cols: usize,
     pub parts: Vec<WeightPart>,
+}
+
+impl Weight {
+    /// Whether the parts make up the weight.
+    ///
+    /// Errors: FORMAT naming the part whose shape or size is not what the weight needs.
+    pub(in crate::backend) fn check(&self) -> Result<()> {
+        let mut rows = 0usize;
+        for part in &self.parts {
+            let tensor = &part.tensor;
+            let found = || format!("{}: {:?} {}", tensor.name, tensor.shape, tensor.ty);
+            let &[part_rows, cols] = tensor.shape.as_slice() else {
+                return Err(Error::format(format!("{}, expected a matrix of {} columns ({})", found(), self.cols, part.name)));
+            };
+            if cols != self.cols {
+                return Err(Error::format(format!("{}, expected {} columns ({})", found(), self.cols, part.name)));
+            }
+            let per_row = tensor.ty.bytes_for(cols).ok_or_else(|| {
+                Error::format(format!("{}, expected columns in whole blocks of {}", found(), tensor.ty.block_elements()))
+            })?;
+            if per_row.checked_mul(part_rows) != Some(tensor.data.len()) {
+                return Err(Error::format(format!(
+                    "{}, expected {part_rows} rows of {per_row} bytes, found {} bytes",
+                    found(),
+                    tensor.data.len()
+                )));
+            }
+            if let RowOrder::InterleavedPairs { head_dim } = part.order
+                && (head_dim == 0 || head_dim % 2 != 0 || part_rows % head_dim != 0)
+            {
+                return Err(Error::format(format!("{}, expected rows in heads of an even width, here {head_dim}", found())));
+            }
+            rows = rows.saturating_add(part_rows);
+        }
+        if rows != self.rows {
+            let names: Vec<&str> = self.parts.iter().map(|p| p.tensor.name.as_str()).collect();
+            return Err(Error::format(format!("{}: {rows} rows, expected {}", names.join(" + "), self.rows)));
+        }
+        Ok(())
+    }
 }
 
 /// What ops read a weight, so that `pack` lays it out for all of them once.

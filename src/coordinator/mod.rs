@@ -7,6 +7,7 @@
 
 mod boundary;
 mod config;
+mod device;
 mod dispatch;
 pub mod json;
 mod plan;
@@ -33,8 +34,7 @@ use std::time::Instant;
 use parking_lot::{MappedMutexGuard, Mutex, MutexGuard};
 
 use crate::artifacts::{LoadOptions, ModelArtifacts, ModelInfo};
-use crate::backend::cpu::{CpuBackend, CpuOptions};
-use crate::backend::{Backend, ExecutorLimits, KvType};
+use crate::backend::{ExecutorLimits, KvType};
 use crate::cache::{CacheMetrics, CachePlan, CacheRequest};
 use crate::decoding::LazyGuideCompiler;
 use crate::error::{Error, Result};
@@ -104,9 +104,10 @@ impl RuntimeCoordinator {
     pub fn new(config: Config) -> Result<Self> {
         let plan = Plan::new(&config)?;
         let sizes = Sizes::new(&config)?;
-        let backend = CpuBackend::new(CpuOptions { threads: config.cpu_threads, level: None })?;
-        let artifacts = load(&config, &backend)?;
-        let packed = artifacts.packed_for(&backend, config.load_progress.as_ref())?;
+        // One rank, inline: the plan has made sure of it.
+        let backend = device::open(&config, plan.local_ranks.first().copied().unwrap_or(0))?;
+        let artifacts = load(&config, &*backend)?;
+        let packed = artifacts.packed_for(&*backend, config.load_progress.as_ref())?;
         let decoder = artifacts.decoder();
         let context_length = artifacts.info().context_length;
         let max_sequence = match config.max_sequence_length {
@@ -125,7 +126,7 @@ impl RuntimeCoordinator {
                 page_tokens: sizes.page_tokens,
                 chunk: sizes.prefill_chunk.max(sizes.mixed_prefill_chunk),
                 kv_type: sizes.kv_type,
-                budget_bytes: sizes.kv_budget(config.kv_budget)?,
+                budget_bytes: sizes.kv_budget(config.kv_budget, backend.free_memory())?,
             },
         )?;
         if cache.max_sequence < max_sequence {
@@ -201,6 +202,7 @@ impl RuntimeCoordinator {
         self.check_usable()?;
         self.succeeded.store(false, Ordering::Release);
         *self.response.lock() = None;
+        rank.follow(options.stream)?;
         let outcome = self.run(&mut rank, request, options, hook, started);
         self.succeeded.store(outcome.is_ok(), Ordering::Release);
         outcome
@@ -249,6 +251,7 @@ impl RuntimeCoordinator {
         let mut slot = self.rank.try_lock().ok_or_else(busy)?;
         self.check_usable()?;
         self.succeeded.store(false, Ordering::Release);
+        slot.as_mut().ok_or_else(busy)?.follow(options.stream)?;
         let rank = slot.take().ok_or_else(busy)?;
         let poison = Poison(&self.broken);
         let outcome = SteppedExecution::begin(self, rank, self.chunks, request, request_id, options.profiling);
@@ -269,9 +272,10 @@ impl RuntimeCoordinator {
 
     /// Computes a system prompt's keys and values and keeps them until it is removed. `prompt` is the system message's text, or its
     /// rendered form. Saved or empty already: nothing to do.
-    pub fn gen_and_save_system_prompt_kv_cache(&self, prompt: &str, _stream: usize) -> Result<()> {
+    pub fn gen_and_save_system_prompt_kv_cache(&self, prompt: &str, stream: usize) -> Result<()> {
         let mut rank = self.lock_rank()?;
         self.check_usable()?;
+        rank.follow(stream)?;
         self.save_prompt(&mut rank, prompt)
     }
 
@@ -343,12 +347,13 @@ impl RuntimeCoordinator {
         Ok(prepare::prompts(&self.artifacts, request, prepare::MOST_TEXT)?.iter().map(|prompt| prompt.len() as i32).collect())
     }
 
-    /// Captures decode steps for replay. On the CPU there is nothing to capture: `true`.
-    pub fn capture_decoding_cuda_graph(&self, _stream: usize) -> Result<bool> {
-        let _idle = self.lock_rank()?;
+    /// Captures decode steps of every batch size for replay. `false`: the device cannot, and steps run as before. On the CPU there is
+    /// nothing to capture: `true`.
+    pub fn capture_decoding_cuda_graph(&self, stream: usize) -> Result<bool> {
+        let mut rank = self.lock_rank()?;
         self.check_usable()?;
-        tracing::info!("nothing to capture on the CPU");
-        Ok(true)
+        rank.follow(stream)?;
+        rank.capture()
     }
 
     /// Ranks this plan spans.
@@ -525,8 +530,9 @@ impl Sizes {
         })
     }
 
-    fn kv_budget(&self, budget: KvBudget) -> Result<u64> {
-        let available = crate::backend::cpu::available_memory().unwrap_or(FALLBACK_MEMORY);
+    /// `available`: free bytes of the device, the weights being there already.
+    fn kv_budget(&self, budget: KvBudget, available: Option<u64>) -> Result<u64> {
+        let available = available.unwrap_or(FALLBACK_MEMORY);
         match budget {
             KvBudget::Bytes(bytes) => Ok(bytes),
             KvBudget::Auto => Ok(available / 2),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::config::{Config, Device, LaunchMode};
+use super::config::{Config, LaunchMode};
 use crate::error::{Error, Result};
 
 /// A validated plan.
@@ -51,9 +51,6 @@ impl Plan {
         if config.parallel.launch_mode == LaunchMode::Mpi {
             return Err(Error::unsupported("launchMode mpi: this build runs one rank inline, expected thread"));
         }
-        if config.device == Device::Cuda {
-            return Err(Error::new(crate::Status::Cuda, "device cuda: this build has no CUDA backend, expected cpu or auto"));
-        }
         Ok(Plan { world_size, local_ranks: local.into_iter().collect() })
     }
 
@@ -94,6 +91,5 @@ mod tests {
             assert!(found.1.contains(named), "{}", found.1);
         }
         assert_eq!(refused(|c| c.parallel.tensor_parallel_size = 2).0, Status::Unsupported);
-        assert_eq!(refused(|c| c.device = Device::Cuda).0, Status::Cuda);
     }
 }

@@ -116,6 +116,16 @@ impl RankRuntime {
         self.executor.has_taps()
     }
 
+    /// Captures decode steps for replay; see [`Executor::capture`].
+    pub fn capture(&mut self) -> Result<bool> {
+        self.executor.capture()
+    }
+
+    /// Orders what comes behind the host's stream; see [`Executor::follow`]. 0: the rank's own, nothing to do.
+    pub fn follow(&mut self, stream: usize) -> Result<()> {
+        if stream == 0 { Ok(()) } else { self.executor.follow(stream) }
+    }
+
     pub fn metrics(&self) -> RankMetrics {
         let (pages_free, pages_total) = self.cache.pages();
         RankMetrics { residents: self.residents().count(), pages_free, pages_total, ..self.metrics }

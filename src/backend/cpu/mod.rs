@@ -36,11 +36,6 @@ use executor::CpuExecutor;
 use linear::Level;
 use pool::Pool;
 
-/// Physical memory the system could give out now, in bytes, where it says so.
-pub fn available_memory() -> Option<u64> {
-    memory::free_bytes()
-}
-
 /// How a [`CpuBackend`] is made.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CpuOptions {
@@ -112,6 +107,10 @@ impl Backend for CpuBackend {
 
     fn layout_key(&self) -> String {
         format!("cpu {}", self.level)
+    }
+
+    fn free_memory(&self) -> Option<u64> {
+        memory::free_bytes()
     }
 
     fn pack(&self, weight: &Weight, _uses: WeightUse) -> Result<Packed> {

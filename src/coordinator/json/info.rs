@@ -19,7 +19,7 @@ pub fn capabilities_to_json() -> String {
     serde_json::json!({
         "architectures": crate::model::supported_architectures(),
         "stored_types": crate::weights::StoredType::ALL.iter().map(|stored| stored.name()).collect::<Vec<_>>(),
-        "devices": ["cpu"],
+        "devices": if cfg!(feature = "cuda") { &["cpu", "cuda"][..] } else { &["cpu"] },
     })
     .to_string()
 }

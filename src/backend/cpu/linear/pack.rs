@@ -41,7 +41,7 @@ const PORTION: usize = 1 << 20;
 /// Errors: FORMAT where a part's shape or size is not what the weight needs, OUT_OF_MEMORY, and what `spread` reports.
 pub fn pack(weight: &Weight, level: Level, spread: Spread<'_>, consumed: Consumed<'_>) -> Result<PackedMatrix> {
     let level = if level.is_available() { level } else { Level::Plain };
-    check(weight)?;
+    weight.check()?;
     let mut segments = Vec::with_capacity(weight.parts.len());
     let mut first_row = 0;
     for part in &weight.parts {
@@ -63,41 +63,6 @@ pub fn pack(weight: &Weight, level: Level, spread: Spread<'_>, consumed: Consume
 /// The form of activations that a stored type is multiplied with at `level`.
 pub fn act_format(ty: StoredType, level: Level) -> ActFormat {
     Kernels::of(ty, level).acts
-}
-
-fn check(weight: &Weight) -> Result<()> {
-    let mut rows = 0usize;
-    for part in &weight.parts {
-        let tensor = &part.tensor;
-        let found = || format!("{}: {:?} {}", tensor.name, tensor.shape, tensor.ty);
-        let &[part_rows, cols] = tensor.shape.as_slice() else {
-            return Err(Error::format(format!("{}, expected a matrix of {} columns ({})", found(), weight.cols, part.name)));
-        };
-        if cols != weight.cols {
-            return Err(Error::format(format!("{}, expected {} columns ({})", found(), weight.cols, part.name)));
-        }
-        let per_row = tensor.ty.bytes_for(cols).ok_or_else(|| {
-            Error::format(format!("{}, expected columns in whole blocks of {}", found(), tensor.ty.block_elements()))
-        })?;
-        if per_row.checked_mul(part_rows) != Some(tensor.data.len()) {
-            return Err(Error::format(format!(
-                "{}, expected {part_rows} rows of {per_row} bytes, found {} bytes",
-                found(),
-                tensor.data.len()
-            )));
-        }
-        if let RowOrder::InterleavedPairs { head_dim } = part.order
-            && (head_dim == 0 || head_dim % 2 != 0 || part_rows % head_dim != 0)
-        {
-            return Err(Error::format(format!("{}, expected rows in heads of an even width, here {head_dim}", found())));
-        }
-        rows = rows.saturating_add(part_rows);
-    }
-    if rows != weight.rows {
-        let names: Vec<&str> = weight.parts.iter().map(|p| p.tensor.name.as_str()).collect();
-        return Err(Error::format(format!("{}: {rows} rows, expected {}", names.join(" + "), weight.rows)));
-    }
-    Ok(())
 }
 
 fn pack_part(
