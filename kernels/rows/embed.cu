@@ -7,6 +7,7 @@
     extern "C" __global__ void embed_##T(const uint8_t *table, long long row_bytes, int first, int n_rows, int cols,            \
                                          const unsigned *tokens, float scale, float *out)                                       \
     {                                                                                                                           \
+        wait_for_inputs();                                                                                                      \
         int token = (int)tokens[blockIdx.x] - first;                                                                            \
         if (token < 0 || token >= n_rows)                                                                                       \
             return;                                                                                                             \

@@ -3,24 +3,17 @@
 //   gather: out[r] = x[rows[r]], `words` 4-byte words a row · grid (words / 256, rows) · block 256
 //   add_bias: out[r][i] += bias[i] · grid (n / 256, rows) · block 256: after products that had no place for it
 //   softcap: x = cap * tanh(x / cap) · grid (n / 256, rows) · block 256
-#include "number.cuh"
+#include "activation.cuh"
 
 namespace {
-enum Activation { SILU, GELU_TANH, GELU };
-
 template <typename A> __device__ void gated_at(const A *gate_up, A *out, int n, int act)
 {
+    wait_for_inputs();
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= n)
         return;
     const A *row = gate_up + (size_t)blockIdx.y * 2 * n;
-    float x = to_f32(row[i]), y;
-    if (act == SILU)
-        y = x / (1.f + expf(-x));
-    else if (act == GELU_TANH)
-        y = 0.5f * x * (1.f + tanhf(0.7978845608028654f * (x + 0.044715f * x * x * x)));
-    else
-        y = 0.5f * x * (1.f + erff(x * 0.7071067811865476f));
+    float y = activate(to_f32(row[i]), act);
     out[(size_t)blockIdx.y * n + i] = from_f32<A>(y * to_f32(row[n + i]));
 }
 } // namespace
@@ -30,6 +23,7 @@ extern "C" __global__ void gated_bf16(const bf16 *gate_up, bf16 *out, int n, int
 
 extern "C" __global__ void gather(const unsigned *x, const unsigned *rows, unsigned *out, int words)
 {
+    wait_for_inputs();
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < words)
         out[(size_t)blockIdx.y * words + i] = x[(size_t)(rows ? rows[blockIdx.y] : blockIdx.y) * words + i];
@@ -37,6 +31,7 @@ extern "C" __global__ void gather(const unsigned *x, const unsigned *rows, unsig
 
 extern "C" __global__ void softcap(float *x, int stride, int n, float cap)
 {
+    wait_for_inputs();
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) {
         float *at = x + (size_t)blockIdx.y * stride + i;
@@ -47,6 +42,7 @@ extern "C" __global__ void softcap(float *x, int stride, int n, float cap)
 namespace {
 template <typename Y> __device__ void add_bias_at(Y *out, int stride, int n, const float *bias)
 {
+    wait_for_inputs();
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) {
         Y *at = out + (size_t)blockIdx.y * stride + i;

@@ -18,6 +18,7 @@ template <typename X> __device__ float inverse_rms(const X *x, int n, float eps,
 template <typename X, typename Y> __device__ void norm_row(const X *x, const float *weight, float eps, Y *out, int n)
 {
     __shared__ float scratch[33];
+    wait_for_inputs();
     x += (size_t)blockIdx.x * n, out += (size_t)blockIdx.x * n;
     float scale = inverse_rms(x, n, eps, scratch);
     for (int i = threadIdx.x; i < n; i += blockDim.x)
@@ -29,6 +30,7 @@ __device__ void add_norm_row(float *x, const A *branch, const float *post, float
                              int n)
 {
     __shared__ float scratch[33];
+    wait_for_inputs();
     x += (size_t)blockIdx.x * n, branch += (size_t)blockIdx.x * n;
     float branch_scale = post ? inverse_rms(branch, n, post_eps, scratch) : 1.f;
     float sum = 0.f;

@@ -24,6 +24,16 @@ __device__ __forceinline__ float warp_sum(float x)
     return x;
 }
 
+// Kernels of a step are launched to overlap: a block may be there before the kernel in front of its own has ended. Nothing that a kernel
+// in front writes may be read, and nothing written, before this. The next kernel's blocks may come as soon as all of this one's are there.
+__device__ __forceinline__ void wait_for_inputs()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
 // The sum over all threads of the block, in every thread. `scratch`: 33 floats. A block is a multiple of 32 threads.
 __device__ __forceinline__ float block_sum(float x, float *scratch)
 {

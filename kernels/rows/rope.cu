@@ -10,6 +10,7 @@
 
 extern "C" __global__ void angles(const float *tables, int half, const unsigned *seats, const unsigned *positions, float *out)
 {
+    wait_for_inputs();
     int row = blockIdx.x;
     const float *table = tables + (size_t)seats[row] * (half + 1);
     float factor = table[half], position = (float)positions[row];
@@ -30,6 +31,7 @@ __device__ void rope_kv_head(A *qkv, const float *angles, int half, const float 
 {
     // The row's head, in f32: a lane reads what others wrote, so a warp's part of it is in shared memory.
     extern __shared__ float shared[];
+    wait_for_inputs();
     int row = blockIdx.x, warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     int head = blockIdx.y * (blockDim.x / 32) + warp;
     int position = positions[row];

@@ -15,6 +15,7 @@ __device__ void attend(const A *q, int q_stride, A *out, const K *keys, const K 
                        const unsigned *tables, int table_stride, int page_tokens, int heads, int kv_heads, int head_dim, int window,
                        float scale, float softcap)
 {
+    wait_for_inputs();
     int row = blockIdx.x, head = blockIdx.y * (blockDim.x / 32) + threadIdx.x / 32, lane = threadIdx.x % 32;
     int position = positions[row];
     if (head >= heads || position < 0)

@@ -12,6 +12,7 @@ template <int T, typename X, typename Y>
 __device__ void product(const uint8_t *weight, long long row_bytes, int n_rows, int cols, const X *x, int x_rows, const float *bias,
                         Y *out, int out_stride, int first)
 {
+    wait_for_inputs();
     int n = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32, lane = threadIdx.x % 32, from = blockIdx.y * ROWS;
     if (n >= n_rows)
         return;

@@ -24,7 +24,7 @@ template <> struct Piece<bf16> {
 // 16 bytes of values from p.
 template <typename K> __device__ __forceinline__ void load_piece(const K *p, float *to)
 {
-    uint4 bits = __ldg(reinterpret_cast<const uint4 *>(p));
+    uint4 bits = *reinterpret_cast<const uint4 *>(p);
     const K *values = reinterpret_cast<const K *>(&bits);
 #pragma unroll
     for (int i = 0; i < Piece<K>::N; i++)
@@ -40,6 +40,7 @@ __device__ void attend(const A *q, int q_stride, A *out, const K *keys, const K 
     constexpr int OWN = D / 8, N = Piece<K>::N, PIECES = OWN / N;
     __shared__ float merged[GROUPS][D];
     __shared__ float largest_of[GROUPS], weight_of[GROUPS];
+    wait_for_inputs();
     int row = blockIdx.x, head = blockIdx.y, group = threadIdx.x / 8, lane = threadIdx.x % 8;
     int position = positions[row];
     if (position < 0)

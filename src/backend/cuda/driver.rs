@@ -3,7 +3,7 @@
 //! Every call that needs a context takes a [`Current`], which makes this device's primary context the thread's for a while and puts
 //! the host's own back. Nothing here synchronises a device or a stream that is not ours.
 
-use std::ffi::{CStr, c_char, c_void};
+use std::ffi::{CStr, CString, c_char, c_void};
 use std::marker::PhantomData;
 use std::ptr;
 use std::sync::{Arc, OnceLock};
@@ -420,17 +420,33 @@ impl Module {
         Ok(Module { device: device.clone(), raw })
     }
 
-    /// `None` where the module has no such kernel.
-    pub fn function(&self, name: &CStr) -> Result<Option<CUfunction>> {
+    /// The names of its kernels.
+    pub fn functions(&self) -> Result<Vec<CString>> {
+        let _current = self.device.current()?;
+        let mut count = 0;
+        // SAFETY: a live module; `count` is written.
+        check(unsafe { sys::cuModuleGetFunctionCount(&mut count, self.raw) }, || "counting kernels".into())?;
+        let mut functions = vec![ptr::null_mut(); count as usize];
+        // SAFETY: the list is as long as the count says.
+        let answer = unsafe { sys::cuModuleEnumerateFunctions(functions.as_mut_ptr(), count, self.raw) };
+        check(answer, || "listing kernels".into())?;
+        let name = |function| {
+            let mut name = ptr::null();
+            // SAFETY: a handle of this module; `name` is set to a string that lives as long.
+            check(unsafe { sys::cuFuncGetName(&mut name, function) }, || "name of a kernel".into())?;
+            // SAFETY: as above.
+            Ok(unsafe { CStr::from_ptr(name) }.to_owned())
+        };
+        functions.into_iter().map(name).collect()
+    }
+
+    pub fn function(&self, name: &CStr) -> Result<CUfunction> {
         let _current = self.device.current()?;
         let mut function = ptr::null_mut();
         // SAFETY: a live module and a NUL-terminated name.
         let answer = unsafe { sys::cuModuleGetFunction(&mut function, self.raw, name.as_ptr()) };
-        if answer == sys::cudaError_enum::CUDA_ERROR_NOT_FOUND {
-            return Ok(None);
-        }
         check(answer, || format!("kernel {}", name.to_string_lossy()))?;
-        Ok(Some(function))
+        Ok(function)
     }
 }
 
@@ -461,12 +477,14 @@ pub(super) struct Geometry {
     pub grid: [u32; 3],
     pub block: u32,
     pub shared: u32,
+    /// Blocks may come before the kernel in front has ended: for kernels that wait by themselves.
+    pub overlaps: bool,
 }
 
 impl Geometry {
     /// Blocks along one or two dimensions.
     pub fn new(x: usize, y: usize, block: u32) -> Self {
-        Geometry { grid: [x as u32, y as u32, 1], block, shared: 0 }
+        Geometry { grid: [x as u32, y as u32, 1], block, shared: 0, overlaps: false }
     }
 
     pub fn with_shared(mut self, bytes: usize) -> Self {
@@ -485,13 +503,29 @@ pub(super) unsafe fn launch_raw(
     stream: CUstream,
     parameters: &mut [*mut c_void],
 ) -> Result<()> {
-    let Geometry { grid: [x, y, z], block, shared } = geometry;
+    let Geometry { grid: [x, y, z], block, shared, overlaps } = geometry;
     if x == 0 || y == 0 || z == 0 {
         return Ok(());
     }
-    // SAFETY: the caller's contract.
-    let answer =
-        unsafe { sys::cuLaunchKernel(function, x, y, z, block, 1, 1, shared, stream, parameters.as_mut_ptr(), ptr::null_mut()) };
+    let mut overlap = sys::CUlaunchAttribute {
+        id: sys::CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
+        pad: [0; 4],
+        value: sys::CUlaunchAttributeValue { programmaticStreamSerializationAllowed: 1 },
+    };
+    let config = sys::CUlaunchConfig {
+        gridDimX: x,
+        gridDimY: y,
+        gridDimZ: z,
+        blockDimX: block,
+        blockDimY: 1,
+        blockDimZ: 1,
+        sharedMemBytes: shared,
+        hStream: stream,
+        attrs: &mut overlap,
+        numAttrs: u32::from(overlaps),
+    };
+    // SAFETY: the caller's contract; the attribute outlives the call.
+    let answer = unsafe { sys::cuLaunchKernelEx(&config, function, parameters.as_mut_ptr(), ptr::null_mut()) };
     check(answer, || format!("launching a kernel ({geometry:?})"))
 }
 

@@ -4,8 +4,6 @@ use std::collections::HashMap;
 use std::ffi::CString;
 use std::sync::Arc;
 
-use parking_lot::Mutex;
-
 use super::driver::{CUfunction, Device, Module};
 use crate::backend::KvType;
 use crate::error::{Error, Result};
@@ -16,7 +14,10 @@ include!(concat!(env!("OUT_DIR"), "/kernels.rs"));
 /// Every kernel by its name.
 pub(super) struct Kernels {
     modules: Vec<Module>,
-    found: Mutex<HashMap<String, Function>>,
+    /// The module of each kernel.
+    names: HashMap<CString, usize>,
+    /// Compute capability 9.0 and later have kernels overlap.
+    pub overlaps: bool,
 }
 
 /// A kernel, alive as long as its [`Kernels`].
@@ -31,23 +32,18 @@ unsafe impl Sync for Function {}
 impl Kernels {
     /// Errors: CUDA where the device is of an architecture that the library has no code for.
     pub fn load(device: &Arc<Device>) -> Result<Self> {
-        let modules = IMAGES.iter().map(|(name, image)| Module::load(device, name, image)).collect::<Result<_>>()?;
-        Ok(Kernels { modules, found: Mutex::default() })
+        let modules = IMAGES.iter().map(|(name, image)| Module::load(device, name, image)).collect::<Result<Vec<_>>>()?;
+        let mut names = HashMap::new();
+        for (index, module) in modules.iter().enumerate() {
+            names.extend(module.functions()?.into_iter().map(|name| (name, index)));
+        }
+        Ok(Kernels { modules, names, overlaps: device.capability >= (9, 0) })
     }
 
     pub fn get(&self, name: &str) -> Result<Function> {
-        let mut found = self.found.lock();
-        if let Some(&function) = found.get(name) {
-            return Ok(function);
-        }
-        let symbol = CString::new(name).map_err(|_| Error::internal(format!("kernel name {name:?}")))?;
-        for module in &self.modules {
-            if let Some(function) = module.function(&symbol)? {
-                found.insert(name.to_string(), Function(function));
-                return Ok(Function(function));
-            }
-        }
-        Err(Error::internal(format!("no kernel {name} in this library")))
+        let found = CString::new(name).ok().and_then(|name| self.names.get_key_value(&name));
+        let (name, &module) = found.ok_or_else(|| Error::internal(format!("no kernel {name} in this library")))?;
+        Ok(Function(self.modules[module].function(name)?))
     }
 }
 

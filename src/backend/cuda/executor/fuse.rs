@@ -39,6 +39,14 @@ pub(super) enum Node {
         bias: Option<usize>,
         out: ValueId,
     },
+    /// A product whose rows are gates and as many ups, and the activation of that. `gate_up` is for where they are done one by one.
+    GatedLinear {
+        x: ValueId,
+        weight: usize,
+        gate_up: ValueId,
+        act: Activation,
+        out: ValueId,
+    },
     RopeKv {
         qkv: ValueId,
         attention: AttentionLayer,
@@ -79,6 +87,7 @@ impl Node {
             Node::AddNorm { into, branch, norm, .. } => [Some(into), Some(branch), norm.map(|(_, out)| out)],
             Node::RopeKv { qkv, .. } => [Some(qkv), None, None],
             Node::Attention { qkv, out, .. } => [Some(qkv), Some(out), None],
+            Node::GatedLinear { x, gate_up, out, .. } => [Some(x), Some(gate_up), Some(out)],
             Node::Gated { gate_up, out, .. } => [Some(gate_up), Some(out), None],
             Node::Logits { x, .. } => [Some(x), None, None],
         }
@@ -92,10 +101,11 @@ pub(super) struct Nodes {
     pub lives: Vec<(usize, usize)>,
 }
 
-/// Forms the nodes of a lowered program whose branches are of type `number`.
+/// Forms the nodes of a lowered program whose branches are of type `number`. `has_gated_product` tells of a weight whether a kernel
+/// does its product and the gated activation in one.
 ///
 /// Errors: UNSUPPORTED where a product reads the residual itself.
-pub(super) fn form(lowered: &Lowered, number: Number) -> Result<Nodes> {
+pub(super) fn form(lowered: &Lowered, number: Number, has_gated_product: impl Fn(usize) -> bool) -> Result<Nodes> {
     let numbers = numbers(lowered, number);
     let readers = |value: ValueId| lowered.instrs.iter().flat_map(Instr::reads).flatten().filter(|&read| read == value).count();
     let mut nodes = Vec::with_capacity(lowered.instrs.len());
@@ -116,7 +126,14 @@ pub(super) fn form(lowered: &Lowered, number: Number) -> Result<Nodes> {
                 (Node::AddNorm { into, branch, post: None, norm }, 1 + taken)
             }
             Instr::Embed { table, scale, out } => (Node::Embed { table, scale, out }, 1),
-            Instr::Linear { x, weight, bias, out } => (Node::Linear { x, weight, bias, out }, 1),
+            Instr::Linear { x, weight, bias, out: gate_up } => match rest.first() {
+                Some(&Instr::Gated { gate_up: read, act, out })
+                    if read == gate_up && bias.is_none() && readers(gate_up) == 1 && has_gated_product(weight) =>
+                {
+                    (Node::GatedLinear { x, weight, gate_up, act, out }, 2)
+                }
+                _ => (Node::Linear { x, weight, bias, out: gate_up }, 1),
+            },
             Instr::RopeKv { qkv, attention, q_norm, k_norm } => (Node::RopeKv { qkv, attention, q_norm, k_norm }, 1),
             Instr::Attention { qkv, attention, out } => (Node::Attention { qkv, attention, out }, 1),
             Instr::Gated { gate_up, act, out } => (Node::Gated { gate_up, act, out }, 1),
@@ -125,7 +142,7 @@ pub(super) fn form(lowered: &Lowered, number: Number) -> Result<Nodes> {
             Instr::Logits { x, weight, softcap } => (Node::Logits { x, weight, softcap }, 1),
         };
         let read = match node {
-            Node::Linear { x, .. } | Node::Logits { x, .. } => Some(x),
+            Node::Linear { x, .. } | Node::GatedLinear { x, .. } | Node::Logits { x, .. } => Some(x),
             Node::AddNorm { branch, .. } => Some(branch),
             _ => None,
         };

@@ -107,7 +107,7 @@ impl CudaExecutor {
         };
         let lowered = lower::lower(&program, &shapes, &[])?;
         let number = number_of(&lowered.instrs, &weights);
-        let fused = fuse::form(&lowered, number)?;
+        let fused = fuse::form(&lowered, number, |weight| run::has_gated_product(&weights[weight], number))?;
 
         let decode = bucket(limits.seats.min(limits.max_rows).min(limits.max_outputs));
         let (rows, outputs) = (limits.max_rows.max(decode), limits.max_outputs.max(decode));

@@ -9,6 +9,7 @@ use crate::backend::compile::lower::ValueId;
 use crate::backend::cuda::cublas::{CublasLt, Product};
 use crate::backend::cuda::driver::{CUdeviceptr, CUfunction, CUstream, Geometry, launch};
 use crate::backend::cuda::kernels::{Function, Kernels, Number, kv_name, stored_name};
+use crate::backend::cuda::weights::Matrix;
 use crate::backend::{Activation, AttentionLayer, HeadNorm, KvType, RowClass};
 use crate::error::Result;
 use crate::weights::StoredType;
@@ -23,7 +24,7 @@ const WARPS: usize = 4;
 /// The nodes with their kernels.
 pub(super) struct Launches {
     /// Keeps the functions alive.
-    _kernels: Arc<Kernels>,
+    kernels: Arc<Kernels>,
     nodes: Vec<(Node, Vec<Function>)>,
     angles: Function,
     softcap: Function,
@@ -34,9 +35,29 @@ pub(super) struct Launches {
     cublas: Option<CublasLt>,
 }
 
+/// The version of the streaming kernels, an index into [`STREAM_TILES`], for so many rows.
+fn tiles_for(rows: usize) -> usize {
+    STREAM_TILES.into_iter().position(|tiles| rows <= 8 * tiles).unwrap_or(STREAM_TILES.len() - 1)
+}
+
+/// As `kernels/rows/activation.cuh` has it.
+fn number_of(act: Activation) -> i32 {
+    match act {
+        Activation::Silu => 0,
+        Activation::GeluTanh => 1,
+        Activation::Gelu => 2,
+    }
+}
+
 /// Whether a product with a weight runs in `stream_linear`.
 fn streams(ty: StoredType, cols: usize, number: Number) -> bool {
     ty == StoredType::BF16 && number == Number::BF16 && cols.is_multiple_of(32)
+}
+
+/// Whether a product of gates and ups and their activation run in `stream_gated`.
+pub(super) fn has_gated_product(weight: &Matrix, number: Number) -> bool {
+    let [segment] = weight.segments.as_slice() else { return false };
+    streams(segment.ty, weight.cols, number) && weight.rows.is_multiple_of(16)
 }
 
 /// Whether there is a `stream_attention` for such heads.
@@ -104,6 +125,13 @@ impl Launches {
                 Node::Norm { x, out, .. } => one(format!("norm_{}_{}", type_of(x), type_of(out))),
                 Node::AddNorm { .. } => one(format!("add_norm_{branch}")),
                 Node::Linear { weight, out, .. } => products(weight, type_of(out)),
+                Node::GatedLinear { .. } => {
+                    let mut all = vec![kernels.get(&format!("gated_{branch}"))?];
+                    for tiles in STREAM_TILES {
+                        all.push(kernels.get(&format!("stream_gated_{tiles}"))?);
+                    }
+                    Ok(all)
+                }
                 Node::Logits { weight, .. } => products(weight, "float"),
                 Node::RopeKv { .. } => one(format!("rope_kv_{branch}_{kv}")),
                 Node::Attention { attention: AttentionLayer { head_dim, .. }, .. } => {
@@ -125,7 +153,7 @@ impl Launches {
             number,
             kv,
             cublas,
-            _kernels: kernels.clone(),
+            kernels: kernels.clone(),
         })
     }
 
@@ -149,7 +177,7 @@ impl Step<'_> {
             let (seats, positions) = (self.inputs.at(self.layout.seats), self.inputs.at(self.layout.positions));
             // SAFETY: parameters of `angles`; seats and rows lie within the tables and the buffer.
             unsafe {
-                launch!(self.launches.angles.0, Geometry::new(self.shape.rows, 1, block), self.stream;
+                launch!(self.launches.angles.0, self.geometry(self.shape.rows, 1, block), self.stream;
                     rope.tables.start(), rope.half as i32, seats, positions, rope.angles.start())?;
             }
         }
@@ -190,25 +218,14 @@ impl Step<'_> {
                 let n = self.model.vocab;
                 // SAFETY: parameters of `softcap`, on the rows of logits just written.
                 unsafe {
-                    launch!(self.launches.softcap.0, Geometry::new(n.div_ceil(256), self.shape.outputs, 256), self.stream;
+                    launch!(self.launches.softcap.0, self.geometry(n.div_ceil(256), self.shape.outputs, 256), self.stream;
                         self.model.logits.start(), self.model.logits_stride as i32, n as i32, cap)
                 }
             }
             Node::RopeKv { qkv, attention, q_norm, k_norm } => self.rope_kv(qkv, &attention, q_norm, k_norm, function),
             Node::Attention { qkv, attention, out } => self.attention(qkv, &attention, out, function),
-            Node::Gated { gate_up, act, out } => {
-                let n = self.width(out);
-                let act = match act {
-                    Activation::Silu => 0,
-                    Activation::GeluTanh => 1,
-                    Activation::Gelu => 2,
-                };
-                // SAFETY: parameters of `gated`; gate and up are twice as wide.
-                unsafe {
-                    launch!(function, Geometry::new(n.div_ceil(256), self.count(out), 256), self.stream;
-                        self.value(gate_up), self.value(out), n as i32, act)
-                }
-            }
+            Node::GatedLinear { x, weight, gate_up, act, out } => self.gated_linear(x, weight, gate_up, act, out, functions),
+            Node::Gated { gate_up, act, out } => self.gated(gate_up, act, out, function),
             Node::Gather { x, out } => self.gather(x, self.inputs.at(self.layout.output_rows), out, function),
             Node::Copy { x, out } => self.gather(x, 0, out, function),
         }
@@ -219,7 +236,7 @@ impl Step<'_> {
         for (segment, function) in matrix.segments.iter().zip(functions) {
             // SAFETY: parameters of `embed`; the kernel leaves tokens of other segments alone.
             unsafe {
-                launch!(function.0, Geometry::new(self.count(out), 1, 256), self.stream;
+                launch!(function.0, self.geometry(self.count(out), 1, 256), self.stream;
                     matrix.data(segment), segment.row_bytes as i64, segment.first_row as i32, segment.rows as i32,
                     matrix.cols as i32, self.inputs.at(self.layout.tokens), scale, self.value(out))?;
             }
@@ -245,10 +262,10 @@ impl Step<'_> {
             }
             let (n, first) = (segment.rows as i32, segment.first_row as i32);
             if streams {
-                let tiles = STREAM_TILES.into_iter().position(|tiles| rows <= 8 * tiles).unwrap_or(STREAM_TILES.len() - 1);
+                let tiles = tiles_for(rows);
                 let Some(function) = kernels.nth(tiles) else { continue };
                 kernels.for_each(drop);
-                let geometry = Geometry::new(segment.rows.div_ceil(16), rows.div_ceil(8 * STREAM_TILES[tiles]), 256);
+                let geometry = self.geometry(segment.rows.div_ceil(16), rows.div_ceil(8 * STREAM_TILES[tiles]), 256);
                 // SAFETY: parameters of `stream_linear`; widths were checked against the weight when the program was lowered.
                 unsafe {
                     launch!(function.0, geometry, self.stream;
@@ -258,7 +275,7 @@ impl Step<'_> {
                 continue;
             }
             let Some(function) = kernels.next() else { continue };
-            let geometry = Geometry::new(segment.rows.div_ceil(WARPS), rows.div_ceil(LINEAR_ROWS), 32 * WARPS as u32);
+            let geometry = self.geometry(segment.rows.div_ceil(WARPS), rows.div_ceil(LINEAR_ROWS), 32 * WARPS as u32);
             // SAFETY: parameters of `simple_linear`; widths as above.
             unsafe {
                 launch!(function.0, geometry, self.stream;
@@ -267,6 +284,44 @@ impl Step<'_> {
             }
         }
         Ok(())
+    }
+
+    fn gated_linear(
+        &self,
+        x: ValueId,
+        weight: usize,
+        gate_up: ValueId,
+        act: Activation,
+        out: ValueId,
+        functions: &[Function],
+    ) -> Result<()> {
+        let (matrix, rows, n) = (&self.model.weights[weight], self.count(x), self.width(out));
+        let (&[gated, ref streams @ ..], [segment]) = (functions, matrix.segments.as_slice()) else { return Ok(()) };
+        let product = Product { n: matrix.rows, k: matrix.cols, rows, stride: matrix.rows, out: Number::BF16 };
+        if let Some(cublas) = &self.launches.cublas
+            && CublasLt::takes(&product)
+        {
+            let both = Out { start: self.value(gate_up), stride: matrix.rows, number: Number::BF16 };
+            self.large_product(cublas, product, matrix.data(segment), x, 0, 0, both)?;
+            return self.gated(gate_up, act, out, gated.0);
+        }
+        let tiles = tiles_for(rows);
+        let geometry = self.geometry(n.div_ceil(8), rows.div_ceil(8 * STREAM_TILES[tiles]), 256);
+        // SAFETY: parameters of `stream_gated`; widths were checked when the program was lowered.
+        unsafe {
+            launch!(streams[tiles].0, geometry, self.stream;
+                matrix.data(segment), n as i32, matrix.cols as i32, self.value(x), rows as i32, self.value(out),
+                number_of(act))
+        }
+    }
+
+    fn gated(&self, gate_up: ValueId, act: Activation, out: ValueId, function: CUfunction) -> Result<()> {
+        let n = self.width(out);
+        // SAFETY: parameters of `gated`; gate and up are twice as wide.
+        unsafe {
+            launch!(function, self.geometry(n.div_ceil(256), self.count(out), 256), self.stream;
+                self.value(gate_up), self.value(out), n as i32, number_of(act))
+        }
     }
 
     /// A product of many rows, and the bias that it has no place for. `first`: the weight's first row within its matrix.
@@ -290,7 +345,7 @@ impl Step<'_> {
         let function = self.launches.add_bias[usize::from(out.number == Number::BF16)];
         // SAFETY: parameters of `add_bias`, on the rows just written.
         unsafe {
-            launch!(function.0, Geometry::new(product.n.div_ceil(256), product.rows, 256), self.stream;
+            launch!(function.0, self.geometry(product.n.div_ceil(256), product.rows, 256), self.stream;
                 start, out.stride as i32, product.n as i32, bias + 4 * first as CUdeviceptr)
         }
     }
@@ -307,7 +362,7 @@ impl Step<'_> {
         let ((q_norm, q_eps), (k_norm, k_eps)) = (of(q_norm), of(k_norm));
         let (rope, pool, rows) = (&self.model.ropes[a.rope.0 as usize], &self.model.pools[a.group], self.rows(RowClass::Tokens));
         let heads = a.heads + 2 * a.kv_heads;
-        let geometry = Geometry::new(rows.count, heads.div_ceil(WARPS), 32 * WARPS as u32).with_shared(WARPS * a.head_dim * 4);
+        let geometry = self.geometry(rows.count, heads.div_ceil(WARPS), 32 * WARPS as u32).with_shared(WARPS * a.head_dim * 4);
         // SAFETY: parameters of `rope_kv`; pages were checked against the pool with the batch.
         unsafe {
             launch!(function, geometry, self.stream;
@@ -323,13 +378,13 @@ impl Step<'_> {
         if streams_attention(a.head_dim, self.launches.number, self.launches.kv) {
             // SAFETY: parameters of `stream_attention`; pages were checked against the pool with the batch.
             return unsafe {
-                launch!(function, Geometry::new(rows.count, a.heads, 128), self.stream;
+                launch!(function, self.geometry(rows.count, a.heads, 128), self.stream;
                     self.value(qkv), self.width(qkv) as i32, self.value(out), pool.keys(a.layer), pool.values(a.layer),
                     rows.positions, rows.table_of, self.table(a.group), self.shape.stride as i32,
                     self.model.page_tokens as i32, a.heads as i32, a.kv_heads as i32, window, a.scale, a.softcap.unwrap_or(0.0))
             };
         }
-        let geometry = Geometry::new(rows.count, a.heads.div_ceil(WARPS), 32 * WARPS as u32);
+        let geometry = self.geometry(rows.count, a.heads.div_ceil(WARPS), 32 * WARPS as u32);
         // SAFETY: parameters of `simple_attention`; pages were checked against the pool with the batch.
         unsafe {
             launch!(function, geometry, self.stream;
@@ -343,7 +398,7 @@ impl Step<'_> {
         let words = self.width(out) * self.model.numbers[out].bytes() / 4;
         // SAFETY: parameters of `gather`; output rows lie within the step's.
         unsafe {
-            launch!(function, Geometry::new(words.div_ceil(256), self.count(out), 256), self.stream;
+            launch!(function, self.geometry(words.div_ceil(256), self.count(out), 256), self.stream;
                 self.value(x), rows, self.value(out), words as i32)
         }
     }
@@ -360,9 +415,13 @@ impl Step<'_> {
         }
     }
 
+    fn geometry(&self, x: usize, y: usize, block: u32) -> Geometry {
+        Geometry { overlaps: self.launches.kernels.overlaps, ..Geometry::new(x, y, block) }
+    }
+
     fn block_per_row(&self, value: ValueId) -> Geometry {
         let block = self.width(value).div_ceil(4).next_multiple_of(32).clamp(32, 1024);
-        Geometry::new(self.count(value), 1, block as u32)
+        self.geometry(self.count(value), 1, block as u32)
     }
 
     fn table(&self, group: usize) -> CUdeviceptr {
