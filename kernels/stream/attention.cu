@@ -1,8 +1,10 @@
 // stream_attention: softmax attention of each row over the pages of its resident, for heads of 64 to 256 in 16-bit or f32 pages.
-//   arguments as simple_attention's
-//   grid (rows, heads) · block 128: a group of 8 lanes per key, 16 keys at a time; each group keeps its own softmax over every
+//   arguments as simple_attention's, and partials: null, or for each row, head and part D values, the largest score and the weight
+//   grid (rows, heads, parts) · block 128: a group of 8 lanes per key, 16 keys at a time; each group keeps its own softmax over every
 //     sixteenth position, and the groups are merged in order at the end
 //   reads each K and V element of the row's pages once per head (16-byte loads); a row's bits depend on positions alone
+//   with several parts a row's positions are shared out evenly among them, in order, and merge_attention puts the parts together
+// merge_attention: out from the partials · grid (rows, heads) · block D
 //   floor: 2 * context * kv_heads * head_dim * sizeof(kv) bytes / HBM bandwidth, times the heads of a group where they miss the cache
 //   Online softmax after Milakov & Gimelshein 2018.
 #include "../rows/number.cuh"
@@ -35,7 +37,7 @@ template <typename K> __device__ __forceinline__ void load_piece(const K *p, flo
 template <int D, typename A, typename K>
 __device__ void attend(const A *q, int q_stride, A *out, const K *keys, const K *values, const int *positions, const int *table_of,
                        const unsigned *tables, int table_stride, int page_tokens, int heads, int kv_heads, int window, float scale,
-                       float softcap)
+                       float softcap, float *partials)
 {
     constexpr int OWN = D / 8, N = Piece<K>::N, PIECES = OWN / N;
     __shared__ float merged[GROUPS][D];
@@ -57,9 +59,15 @@ __device__ void attend(const A *q, int q_stride, A *out, const K *keys, const K 
     float largest = -INFINITY, weight = 0.f;
     int first = window > 0 && position >= window ? position - window + 1 : 0;
     // Whole rounds of 16 positions from a multiple of 16 on: which group takes a key depends on its position alone.
-    for (int round = first / GROUPS * GROUPS; round <= position; round += GROUPS) {
+    int begin = first / GROUPS * GROUPS, end = position + 1;
+    if (gridDim.z > 1) {
+        int rounds = (end - begin + GROUPS - 1) / GROUPS, share = (rounds + gridDim.z - 1) / gridDim.z * GROUPS;
+        begin += blockIdx.z * share;
+        end = min(end, begin + share);
+    }
+    for (int round = begin; round < end; round += GROUPS) {
         int p = round + group;
-        bool there = p >= first && p <= position;
+        bool there = p >= first && p < end;
         int at = there ? p : position;
         size_t offset =
             (((size_t)table[at / page_tokens] * kv_heads + kv_head) * page_tokens + at % page_tokens) * D + (size_t)lane * N;
@@ -97,26 +105,64 @@ __device__ void attend(const A *q, int q_stride, A *out, const K *keys, const K 
     for (int g = 0; g < GROUPS; g++)
         all = fmaxf(all, largest_of[g]);
     for (int g = 0; g < GROUPS; g++) {
-        factors[g] = expf(largest_of[g] - all);
+        factors[g] = largest_of[g] == -INFINITY ? 0.f : expf(largest_of[g] - all);
         total += weight_of[g] * factors[g];
+    }
+    if (partials) {
+        partials += (((size_t)row * heads + head) * gridDim.z + blockIdx.z) * (D + 2);
+        if (threadIdx.x == 0)
+            partials[D] = all, partials[D + 1] = total;
     }
     for (int d = threadIdx.x; d < D; d += blockDim.x) {
         float x = 0.f;
         for (int g = 0; g < GROUPS; g++)
             x += merged[g][d] * factors[g];
-        out[((size_t)row * heads + head) * D + d] = from_f32<A>(x / total);
+        if (partials)
+            partials[d] = x;
+        else
+            out[((size_t)row * heads + head) * D + d] = from_f32<A>(x / total);
     }
 }
+
+template <typename A> __device__ void merge(const float *partials, int parts, const int *positions, A *out)
+{
+    wait_for_inputs();
+    int width = blockDim.x, d = threadIdx.x;
+    size_t at = (size_t)blockIdx.x * gridDim.y + blockIdx.y;
+    if (positions[blockIdx.x] < 0)
+        return;
+    partials += at * parts * (width + 2);
+    float all = -INFINITY, total = 0.f, x = 0.f;
+    for (int p = 0; p < parts; p++)
+        all = fmaxf(all, partials[p * (width + 2) + width]);
+    for (int p = 0; p < parts; p++) {
+        const float *part = partials + p * (width + 2);
+        float factor = part[width] == -INFINITY ? 0.f : expf(part[width] - all);
+        total += part[width + 1] * factor;
+        x += part[d] * factor;
+    }
+    out[at * width + d] = from_f32<A>(x / total);
+}
 } // namespace
+
+extern "C" __global__ void merge_attention_float(const float *partials, int parts, const int *positions, float *out)
+{
+    merge(partials, parts, positions, out);
+}
+extern "C" __global__ void merge_attention_bf16(const float *partials, int parts, const int *positions, bf16 *out)
+{
+    merge(partials, parts, positions, out);
+}
 
 #define ATTENTION(D, A, K)                                                                                                      \
     extern "C" __global__ void __launch_bounds__(128)                                                                           \
         stream_attention_##D##_##A##_##K(const A *q, int q_stride, A *out, const K *keys, const K *values,                      \
                                          const int *positions, const int *table_of, const unsigned *tables, int table_stride,   \
-                                         int page_tokens, int heads, int kv_heads, int window, float scale, float softcap)      \
+                                         int page_tokens, int heads, int kv_heads, int window, float scale, float softcap,      \
+                                         float *partials)                                                                       \
     {                                                                                                                           \
         attend<D, A, K>(q, q_stride, out, keys, values, positions, table_of, tables, table_stride, page_tokens, heads,          \
-                        kv_heads, window, scale, softcap);                                                                      \
+                        kv_heads, window, scale, softcap, partials);                                                            \
     }
 #define TYPES(D)                                                                                                                \
     ATTENTION(D, float, float)                                                                                                  \

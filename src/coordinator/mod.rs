@@ -34,7 +34,7 @@ use std::time::Instant;
 use parking_lot::{MappedMutexGuard, Mutex, MutexGuard};
 
 use crate::artifacts::{LoadOptions, ModelArtifacts, ModelInfo};
-use crate::backend::{ExecutorLimits, KvType};
+use crate::backend::{Backend, ExecutorLimits, KvType};
 use crate::cache::{CacheMetrics, CachePlan, CacheRequest};
 use crate::decoding::LazyGuideCompiler;
 use crate::error::{Error, Result};

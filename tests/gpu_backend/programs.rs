@@ -77,6 +77,45 @@ fn random_shapes_agree_with_double_precision() {
     }
 }
 
+/// Weights and heads of the sizes that the streaming kernels take, in steps of one row, of few and of many.
+#[test]
+fn bf16_models_of_usual_sizes_agree_with_double_precision() {
+    let (Some(fast), Some(exact)) = (crate::device(), crate::exact_device()) else { return };
+    let mut random = Random::new(31);
+    for (head_dim, kv_type) in [(64, KvType::F16), (128, KvType::BF16), (256, KvType::F16), (128, KvType::F16)] {
+        let shape = Shape {
+            hidden: 256,
+            heads: 6,
+            kv_heads: 2,
+            head_dim,
+            rotated: head_dim,
+            mlp: 352,
+            vocab: 1000,
+            window: Some(70),
+            biases: head_dim == 64,
+            softcap: (head_dim == 256).then_some(20.0),
+            ..Shape::LLAMA
+        };
+        let mut model = Model::random(&shape, head_dim as u64);
+        for (_, _, values) in &mut model.weights {
+            values.iter_mut().for_each(|v| *v = half::bf16::from_f32(*v).to_f32());
+        }
+        // Past 512 positions the last steps share a row's positions out.
+        let tokens = tokens(&mut random, 600, shape.vocab);
+        let expected = reference::logits(&model, &tokens);
+        let options = Options { kv_type, stored: StoredType::BF16, ..Options::default() };
+        for (name, device) in [("fast", fast), ("batch-invariant", exact)] {
+            let found = Session::new(&model, device, options).run(1, &tokens, &[100, 1, 1, 7, 30, 12, 1, 256, 150, 1]);
+            let error = error(&found, &expected);
+            println!("heads of {head_dim}, KV {kv_type:?}, {name}: {error:.1e}");
+            assert!(error <= 6e-2, "heads of {head_dim}, KV {kv_type:?}, {name}: {error:.1e}");
+        }
+        let whole = Session::new(&model, exact, options).run(0, &tokens, &[256]);
+        let pieces = Session::new(&model, exact, options).run(2, &tokens, &[1, 3, 9, 20, 64]);
+        assert_eq!(whole, pieces, "heads of {head_dim}, KV {kv_type:?}: chunks change the bits");
+    }
+}
+
 /// Several residents decode and prefill side by side; each has the bits it has alone.
 #[test]
 fn neighbours_do_not_change_a_row_in_batch_invariant_mode() {

@@ -10,6 +10,7 @@ use parking_lot::Mutex;
 use super::driver::{self, CUdeviceptr, Device, DeviceBytes, Event, PinnedBytes, Stream};
 use crate::backend::{RowOrder, Weight, WeightPart};
 use crate::error::{Error, Result};
+use crate::threads;
 use crate::weights::StoredType;
 
 /// Rows of one stored type.
@@ -61,6 +62,7 @@ const STAGING: usize = 16 << 20;
 
 /// Threads that read the file at a time: pages of a mapped file come in one by one for each.
 const READERS: usize = 4;
+const READER_STACK: usize = 256 << 10;
 
 /// Writes bytes that begin at an offset.
 type Fill<'a> = &'a (dyn Fn(usize, &mut [u8]) -> Result<()> + Sync);
@@ -167,11 +169,14 @@ fn fill_shared(into: &mut [u8], from: usize, fill: Fill<'_>) -> Result<()> {
     std::thread::scope(|scope| {
         for (index, piece) in into.chunks_mut(share).enumerate() {
             let failed = &failed;
-            scope.spawn(move || {
+            let work = move || {
                 if let Err(error) = fill(from + index * share, piece) {
                     *failed.lock() = Err(error);
                 }
-            });
+            };
+            if let Err(error) = threads::start_scoped(scope, "upload", READER_STACK, work) {
+                *failed.lock() = Err(Error::out_of_memory(format!("a thread that reads weights: {error}")));
+            }
         }
     });
     failed.into_inner()

@@ -16,9 +16,14 @@ pub(super) struct Shape {
     pub spans: usize,
     /// Pages of a span's table: the context class.
     pub stride: usize,
+    /// Runs of up to [`TILE`] rows of one span; none in a decode step.
+    pub tiles: usize,
     /// One row per span, and logits of all of them.
     pub decode: bool,
 }
+
+/// Rows of a span that attention takes at a time.
+pub(super) const TILE: usize = 64;
 
 impl Shape {
     /// The shape of `batch`. Decode steps are padded to a bucket.
@@ -29,11 +34,12 @@ impl Shape {
         if rows > 0 && batch.outputs.len() == rows && batch.spans.len() == rows {
             return Shape::decode(bucket(rows), stride);
         }
-        Shape { rows, outputs: batch.outputs.len(), spans: batch.spans.len(), stride, decode: false }
+        let tiles = batch.spans.iter().map(|span| (span.rows as usize).div_ceil(TILE)).sum();
+        Shape { rows, outputs: batch.outputs.len(), spans: batch.spans.len(), stride, tiles, decode: false }
     }
 
     pub fn decode(rows: usize, stride: usize) -> Self {
-        Shape { rows, outputs: rows, spans: rows, stride, decode: true }
+        Shape { rows, outputs: rows, spans: rows, stride, tiles: 0, decode: true }
     }
 }
 
@@ -72,8 +78,8 @@ pub(super) struct Layout {
     pub output_rows: usize,
     pub output_positions: usize,
     pub output_table_of: usize,
-    /// First row, count of rows and first KV position of each span.
-    pub span_rows: usize,
+    /// First row and count of rows of each tile.
+    pub tiles: usize,
     /// `[group][span][stride]`.
     pub tables: usize,
     pub table_words: usize,
@@ -88,7 +94,7 @@ impl Layout {
             at = (at + words).next_multiple_of(32);
             from
         };
-        let Shape { rows, outputs, spans, stride, .. } = shape;
+        let Shape { rows, outputs, spans, stride, tiles, .. } = shape;
         Layout {
             tokens: list(rows),
             positions: list(rows),
@@ -98,7 +104,7 @@ impl Layout {
             output_rows: list(outputs),
             output_positions: list(outputs),
             output_table_of: list(outputs),
-            span_rows: list(3 * spans),
+            tiles: list(2 * tiles),
             tables: list(groups * spans * stride),
             table_words: spans * stride,
             words: at,
@@ -120,7 +126,8 @@ impl Inputs {
     pub fn new(device: &Arc<Device>, limits: &ExecutorLimits, rows: usize, outputs: usize, groups: usize) -> Result<Self> {
         let stride = class(limits.pages_per_seat, limits.pages_per_seat);
         let spans = bucket(limits.seats.min(limits.max_rows));
-        let words = Layout::new(Shape { rows, outputs, spans, stride, decode: false }, groups).words;
+        let tiles = rows.div_ceil(TILE) + spans;
+        let words = Layout::new(Shape { rows, outputs, spans, stride, tiles, decode: false }, groups).words;
         let staging = || Ok::<_, crate::Error>((PinnedBytes::new(device, words * 4, "step inputs")?, Event::new(device)?));
         Ok(Inputs {
             device: device.clone(),
@@ -157,7 +164,7 @@ impl Inputs {
 /// Writes the lists. What pads is written too: it was another step's before.
 fn fill(words: &mut [u32], batch: &StepBatch<'_>, shape: Shape, layout: &Layout, page_tokens: usize) {
     const NOWHERE: u32 = -1i32 as u32;
-    let Shape { rows, outputs, spans, stride, .. } = shape;
+    let Shape { rows, outputs, stride, .. } = shape;
     words[layout.tokens..][..rows].fill(0);
     words[layout.tokens..][..batch.tokens.len()].copy_from_slice(batch.tokens);
     words[layout.positions..][..rows].fill(0);
@@ -167,8 +174,7 @@ fn fill(words: &mut [u32], batch: &StepBatch<'_>, shape: Shape, layout: &Layout,
     words[layout.output_rows..][..outputs].fill(0);
     words[layout.output_positions..][..outputs].fill(NOWHERE);
     words[layout.output_table_of..][..outputs].fill(0);
-    words[layout.span_rows..][..3 * spans].fill(0);
-    let mut output = 0;
+    let (mut output, mut tile) = (0, 0);
     for (index, span) in batch.spans.iter().enumerate() {
         for i in 0..span.rows {
             let row = (span.first_row + i) as usize;
@@ -183,7 +189,14 @@ fn fill(words: &mut [u32], batch: &StepBatch<'_>, shape: Shape, layout: &Layout,
             words[layout.output_table_of + output] = index as u32;
             output += 1;
         }
-        words[layout.span_rows + 3 * index..][..3].copy_from_slice(&[span.first_row, span.rows, span.start]);
+        for from in (0..span.rows).step_by(TILE) {
+            if shape.decode {
+                break;
+            }
+            let count = (span.rows - from).min(TILE as u32);
+            words[layout.tiles + 2 * tile..][..2].copy_from_slice(&[span.first_row + from, count]);
+            tile += 1;
+        }
         let pages = ((span.start + span.rows) as usize).div_ceil(page_tokens);
         for (group, table) in batch.page_tables.iter().enumerate() {
             let from = &table.pages[span.seat as usize * table.stride..][..pages];

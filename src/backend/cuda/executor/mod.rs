@@ -24,7 +24,7 @@ use crate::backend::{
 use crate::error::{Error, Result};
 use crate::weights::StoredType;
 use inputs::{Inputs, Shape, bucket};
-use run::Launches;
+use run::{Launches, Options};
 
 /// Widest head that kernels hold in registers.
 const MOST_HEAD_DIM: usize = 512;
@@ -69,6 +69,7 @@ struct Pool {
     memory: DeviceBytes,
     layers: usize,
     layer_bytes: usize,
+    head_dim: usize,
 }
 
 impl Pool {
@@ -149,7 +150,8 @@ impl CudaExecutor {
             page_tokens: limits.page_tokens,
         };
         let cublas = if batch_invariant || number == Number::F32 { None } else { CublasLt::new(device)? };
-        let launches = Launches::new(kernels, fused.nodes, &model, number, limits.kv_type, cublas)?;
+        let options = Options { number, kv: limits.kv_type, batch_invariant };
+        let launches = Launches::new(device, kernels, fused.nodes, &model, options, cublas)?;
         stream.synchronize()?;
         Ok(CudaExecutor {
             device: device.clone(),
@@ -237,7 +239,7 @@ fn pool(device: &Arc<Device>, stream: &Stream, index: usize, group: &KvGroup, li
     let bytes = bytes.ok_or_else(|| Error::out_of_memory(format!("{what}: their size overflows")))?;
     // Zeroed: kernels read whole tiles of a page and multiply what lies past the end by a weight of zero.
     let memory = DeviceBytes::zeroed(device, stream, bytes, &what)?;
-    Ok(Pool { memory, layers: group.layers, layer_bytes: layer_bytes.unwrap_or(0) })
+    Ok(Pool { memory, layers: group.layers, layer_bytes: layer_bytes.unwrap_or(0), head_dim: group.head_dim })
 }
 
 fn rope(device: &Arc<Device>, table: &RopeTable, seats: usize, rows: usize, stream: &Stream) -> Result<Rope> {

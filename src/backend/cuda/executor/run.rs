@@ -7,7 +7,7 @@ use super::fuse::{Node, NormWeight};
 use super::inputs::{Inputs, Layout, Shape};
 use crate::backend::compile::lower::ValueId;
 use crate::backend::cuda::cublas::{CublasLt, Product};
-use crate::backend::cuda::driver::{CUdeviceptr, CUfunction, CUstream, Geometry, launch};
+use crate::backend::cuda::driver::{CUdeviceptr, CUfunction, CUstream, Device, DeviceBytes, Geometry, launch};
 use crate::backend::cuda::kernels::{Function, Kernels, Number, kv_name, stored_name};
 use crate::backend::cuda::weights::Matrix;
 use crate::backend::{Activation, AttentionLayer, HeadNorm, KvType, RowClass};
@@ -18,6 +18,10 @@ use crate::weights::StoredType;
 const LINEAR_ROWS: usize = 8;
 /// Tiles of 8 rows that versions of `stream_linear` take at a time.
 const STREAM_TILES: [usize; 3] = [1, 2, 4];
+/// Blocks of attention that are enough for a device.
+const PARTIALS: usize = 640;
+/// Positions up to which one block does a row and a head.
+const SHORT_CONTEXT: usize = 512;
 /// Warps of a block where each has work of its own.
 const WARPS: usize = 4;
 
@@ -32,7 +36,12 @@ pub(super) struct Launches {
     add_bias: [Function; 2],
     number: Number,
     kv: &'static str,
+    batch_invariant: bool,
     cublas: Option<CublasLt>,
+    /// By [`Number`].
+    merge: [Function; 2],
+    /// Of attention whose positions are shared out.
+    partials: DeviceBytes,
 }
 
 /// The version of the streaming kernels, an index into [`STREAM_TILES`], for so many rows.
@@ -65,6 +74,15 @@ fn streams_attention(head_dim: usize, number: Number, kv: &str) -> bool {
     matches!(head_dim, 64 | 128 | 256) && !(number == Number::BF16 && kv == "float")
 }
 
+/// What kernels are chosen by.
+#[derive(Clone, Copy)]
+pub(super) struct Options {
+    /// Type of the branches.
+    pub number: Number,
+    pub kv: KvType,
+    pub batch_invariant: bool,
+}
+
 /// Lists of one row class.
 struct Rows {
     count: usize,
@@ -80,6 +98,11 @@ struct Out {
     number: Number,
 }
 
+/// Whether there is a `tile_attention` for such heads.
+fn tiles_attention(head_dim: usize, number: Number, kv: &str) -> bool {
+    matches!(head_dim, 64 | 128) && number == Number::BF16 && kv != "float"
+}
+
 /// A step being launched.
 struct Step<'a> {
     launches: &'a Launches,
@@ -91,16 +114,19 @@ struct Step<'a> {
 }
 
 impl Launches {
-    /// Finds the kernels of all nodes. `number`: the type of branches.
+    /// Finds the kernels of all nodes.
     pub(super) fn new(
+        device: &Arc<Device>,
         kernels: &Arc<Kernels>,
         nodes: Vec<Node>,
         model: &Model,
-        number: Number,
-        kv: KvType,
+        options: Options,
         cublas: Option<CublasLt>,
     ) -> Result<Self> {
+        let Options { number, kv, batch_invariant } = options;
         let (branch, kv) = (number.name(), kv_name(kv));
+        let widest = model.pools.iter().map(|pool| pool.head_dim).max().unwrap_or(0);
+        let partials = DeviceBytes::new(device, 4 * PARTIALS * (widest + 2), "partial attention results")?;
         let type_of = |value: ValueId| model.numbers[value].name();
         let of_node = |node: &Node| -> Result<Vec<Function>> {
             let one = |name: String| Ok(vec![kernels.get(&name)?]);
@@ -134,11 +160,17 @@ impl Launches {
                 }
                 Node::Logits { weight, .. } => products(weight, "float"),
                 Node::RopeKv { .. } => one(format!("rope_kv_{branch}_{kv}")),
-                Node::Attention { attention: AttentionLayer { head_dim, .. }, .. } => {
-                    match streams_attention(head_dim, number, kv) {
-                        true => one(format!("stream_attention_{head_dim}_{branch}_{kv}")),
-                        false => one(format!("simple_attention_{branch}_{kv}")),
+                Node::Attention { attention: AttentionLayer { head_dim, .. }, out, .. } => {
+                    let mut all = match streams_attention(head_dim, number, kv) {
+                        true => one(format!("stream_attention_{head_dim}_{branch}_{kv}"))?,
+                        false => one(format!("simple_attention_{branch}_{kv}"))?,
+                    };
+                    // Its sums are in another order than those of steps of single rows.
+                    let tokens = model.values[out].class == RowClass::Tokens;
+                    if tiles_attention(head_dim, number, kv) && tokens && !batch_invariant {
+                        all.push(kernels.get(&format!("tile_attention_{head_dim}_{kv}"))?);
                     }
+                    Ok(all)
                 }
                 Node::Gated { .. } => one(format!("gated_{branch}")),
                 Node::Gather { .. } | Node::Copy { .. } => one("gather".to_string()),
@@ -152,13 +184,16 @@ impl Launches {
             add_bias: [kernels.get("add_bias_float")?, kernels.get("add_bias_bf16")?],
             number,
             kv,
+            batch_invariant,
             cublas,
+            merge: [kernels.get("merge_attention_float")?, kernels.get("merge_attention_bf16")?],
+            partials,
             kernels: kernels.clone(),
         })
     }
 
     pub(super) fn bytes(&self) -> usize {
-        self.cublas.as_ref().map_or(0, CublasLt::bytes)
+        self.partials.len() + self.cublas.as_ref().map_or(0, CublasLt::bytes)
     }
 
     /// Puts a step of `shape` on `stream`. Its inputs are on the device, or will be by the time it runs.
@@ -223,7 +258,7 @@ impl Step<'_> {
                 }
             }
             Node::RopeKv { qkv, attention, q_norm, k_norm } => self.rope_kv(qkv, &attention, q_norm, k_norm, function),
-            Node::Attention { qkv, attention, out } => self.attention(qkv, &attention, out, function),
+            Node::Attention { qkv, attention, out } => self.attention(qkv, &attention, out, functions),
             Node::GatedLinear { x, weight, gate_up, act, out } => self.gated_linear(x, weight, gate_up, act, out, functions),
             Node::Gated { gate_up, act, out } => self.gated(gate_up, act, out, function),
             Node::Gather { x, out } => self.gather(x, self.inputs.at(self.layout.output_rows), out, function),
@@ -372,26 +407,58 @@ impl Step<'_> {
         }
     }
 
-    fn attention(&self, qkv: ValueId, a: &AttentionLayer, out: ValueId, function: CUfunction) -> Result<()> {
+    fn attention(&self, qkv: ValueId, a: &AttentionLayer, out: ValueId, functions: &[Function]) -> Result<()> {
+        let &[single, ref tile @ ..] = functions else { return Ok(()) };
         let (pool, rows) = (&self.model.pools[a.group], self.rows(self.model.values[out].class));
         let window = a.window.map_or(0, |window| i32::try_from(window).unwrap_or(i32::MAX));
-        if streams_attention(a.head_dim, self.launches.number, self.launches.kv) {
-            // SAFETY: parameters of `stream_attention`; pages were checked against the pool with the batch.
+        if let (Some(tile), true) = (tile.first(), self.shape.tiles > 0) {
+            // SAFETY: parameters of `tile_attention`; pages were checked against the pool with the batch, tiles are runs of its rows.
             return unsafe {
-                launch!(function, self.geometry(rows.count, a.heads, 128), self.stream;
+                launch!(tile.0, self.geometry(self.shape.tiles, a.heads, 128), self.stream;
+                    self.value(qkv), self.width(qkv) as i32, self.value(out), pool.keys(a.layer), pool.values(a.layer),
+                    self.inputs.at(self.layout.tiles), rows.positions, rows.table_of, self.table(a.group),
+                    self.shape.stride as i32, self.model.page_tokens as i32, a.heads as i32, a.kv_heads as i32, window,
+                    a.scale, a.softcap.unwrap_or(0.0))
+            };
+        }
+        if streams_attention(a.head_dim, self.launches.number, self.launches.kv) {
+            let parts = self.parts(a);
+            let mut geometry = self.geometry(rows.count, a.heads, 128);
+            geometry.grid[2] = parts as u32;
+            let partials = if parts > 1 { self.launches.partials.start() } else { 0 };
+            // SAFETY: parameters of `stream_attention` and `merge_attention`; as above. Partials have room for PARTIALS blocks.
+            return unsafe {
+                launch!(single.0, geometry, self.stream;
                     self.value(qkv), self.width(qkv) as i32, self.value(out), pool.keys(a.layer), pool.values(a.layer),
                     rows.positions, rows.table_of, self.table(a.group), self.shape.stride as i32,
-                    self.model.page_tokens as i32, a.heads as i32, a.kv_heads as i32, window, a.scale, a.softcap.unwrap_or(0.0))
+                    self.model.page_tokens as i32, a.heads as i32, a.kv_heads as i32, window, a.scale, a.softcap.unwrap_or(0.0),
+                    partials)?;
+                if parts == 1 {
+                    return Ok(());
+                }
+                let merge = self.launches.merge[usize::from(self.launches.number == Number::BF16)];
+                launch!(merge.0, self.geometry(rows.count, a.heads, a.head_dim as u32), self.stream;
+                    partials, parts as i32, rows.positions, self.value(out))
             };
         }
         let geometry = self.geometry(rows.count, a.heads.div_ceil(WARPS), 32 * WARPS as u32);
-        // SAFETY: parameters of `simple_attention`; pages were checked against the pool with the batch.
+        // SAFETY: parameters of `simple_attention`; as above.
         unsafe {
-            launch!(function, geometry, self.stream;
+            launch!(single.0, geometry, self.stream;
                 self.value(qkv), self.width(qkv) as i32, self.value(out), pool.keys(a.layer), pool.values(a.layer),
                 rows.positions, rows.table_of, self.table(a.group), self.shape.stride as i32, self.model.page_tokens as i32,
                 a.heads as i32, a.kv_heads as i32, a.head_dim as i32, window, a.scale, a.softcap.unwrap_or(0.0))
         }
+    }
+
+    /// Blocks that share the positions of a row of a decode step and a head: more of them for long contexts and few rows.
+    fn parts(&self, a: &AttentionLayer) -> usize {
+        let context = a.window.unwrap_or(usize::MAX).min(self.shape.stride * self.model.page_tokens);
+        let blocks = self.shape.rows * a.heads;
+        if !self.shape.decode || self.launches.batch_invariant || context <= SHORT_CONTEXT || blocks == 0 {
+            return 1;
+        }
+        (PARTIALS / blocks).clamp(1, context / (SHORT_CONTEXT / 2))
     }
 
     fn gather(&self, x: ValueId, rows: CUdeviceptr, out: ValueId, function: CUfunction) -> Result<()> {
