@@ -2,15 +2,15 @@
 //   out[r][first + n] = sum over k of weight[n][k] * x[r][k] (+ bias[first + n]) · cols a multiple of 32, rows of 16 bytes' alignment
 // stream_gated: the same for a weight of gate rows and as many up rows, n_rows each, with act(gate) * up as the result, a multiple of 8
 //   out[r][n] = act(weight[n] · x[r]) * (weight[n_rows + n] · x[r]) · grid (n_rows / 8, rows of x / (8 TILES))
-//   grid (rows of the weight / 16, rows of x / (8 TILES)) · block 256: eight warps share 16 rows of the weight, every eighth piece of
-//     32 columns each; tensor cores multiply, sums in f32, and the warps' sums are added in order at the end
+//   grid (rows of the weight / 16, rows of x / (8 TILES)) · block 256: eight warps share 16 rows of the weight, in turns of 64
+//     columns each; tensor cores multiply, sums in f32, and the warps' sums are added in order at the end
 //   reads the weight once (16-byte loads) for every 8 TILES rows of x; a row's bits do not depend on the other rows or their number
 //   floor: rows * cols * 2 bytes / HBM bandwidth
 #include "../rows/activation.cuh"
 
 namespace {
 constexpr int WARPS = 8;
-constexpr int AHEAD = 4; // pieces of the weight that a warp has in flight
+constexpr int AHEAD = 2; // pieces of the weight that a warp loads while it multiplies as many
 
 __device__ __forceinline__ uint4 load_once(const void *p)
 {
@@ -45,7 +45,7 @@ __device__ void partial_sums(float (*sums)[8 * TILES][16], const bf16 *weight, i
     auto load = [&](int from, uint4 (&up)[AHEAD], uint4 (&low)[AHEAD]) {
 #pragma unroll
         for (int a = 0; a < AHEAD; a++) {
-            int piece = from + a * WARPS;
+            int piece = from + a;
             if (piece < pieces) {
                 up[a] = load_once(up_row + (size_t)piece * 32);
                 low[a] = load_once(low_row + (size_t)piece * 32);
@@ -53,13 +53,13 @@ __device__ void partial_sums(float (*sums)[8 * TILES][16], const bf16 *weight, i
         }
     };
     // The weight is nobody's output: its first pieces come while the kernel in front ends.
-    load(warp, up, low);
+    load(warp * AHEAD, up, low);
     wait_for_inputs();
-    for (int from = warp; from < pieces; from += WARPS * AHEAD) {
+    for (int from = warp * AHEAD; from < pieces; from += WARPS * AHEAD) {
         load(from + WARPS * AHEAD, next_up, next_low);
 #pragma unroll
         for (int a = 0; a < AHEAD; a++) {
-            int piece = from + a * WARPS;
+            int piece = from + a;
             if (piece < pieces) {
 #pragma unroll
                 for (int t = 0; t < TILES; t++) {
