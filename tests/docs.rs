@@ -52,6 +52,8 @@ fn pages() -> Vec<PathBuf> {
 #[test]
 fn links_and_names_lead_somewhere() {
     let (header, names) = (header(), prototypes());
+    // What the build reads from its surroundings is spoken of, too.
+    let build = std::fs::read_to_string(root().join("build.rs")).unwrap();
     for page in pages() {
         let text = std::fs::read_to_string(&page).unwrap();
         for link in text.split("](").skip(1).map(|rest| rest.split([')', '#']).next().unwrap()) {
@@ -64,7 +66,7 @@ fn links_and_names_lead_somewhere() {
         let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
         for word in text.split(|c: char| !is_word(c)).filter(|word| word.starts_with("tactus_") || word.starts_with("TACTUS_")) {
             let begins = word.ends_with('_') && names.iter().any(|function| function.name.starts_with(word));
-            assert!(begins || header.contains(word), "{}: {word} is not in tactus.h", page.display());
+            assert!(begins || header.contains(word) || build.contains(word), "{}: {word} is not in tactus.h", page.display());
         }
     }
 }
